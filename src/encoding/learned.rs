@@ -1,0 +1,70 @@
+use super::{EncodingError, Positional, Shape, Table, Tables};
+use crate::model::{Init, Parameter, Weights};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "position_embedding.weight";
+
+/// One trained row a position, added to the token embedding (Gehring et al. 2017, GPT-2).
+/// Nothing exists past the last row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learned {
+    /// What stands at positions past the table.
+    pub past_end: PastEnd,
+}
+
+/// What a learned table gives for a position that it was never trained on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PastEnd {
+    /// An error: the truth.
+    #[default]
+    Undefined,
+    /// The last row again, a choice that the reader must have made.
+    LastRow,
+}
+
+impl Positional for Learned {
+    fn parameters(&self, trained: &Shape) -> Vec<Parameter> {
+        vec![Parameter {
+            name: NAME.into(),
+            shape: vec![trained.length, trained.d_model],
+            init: Init::Normal { deviation: 0.2 },
+        }]
+    }
+
+    fn tables(&self, shape: &Shape, weights: &Weights) -> Result<Tables, EncodingError> {
+        let tensor = weights.get(NAME).ok_or(EncodingError::MissingWeights {
+            encoding: "learned",
+            name: NAME,
+        })?;
+        let rows = tensor.shape.first().copied().unwrap_or(0);
+        if tensor.shape != [rows, shape.d_model] || rows == 0 {
+            return Err(EncodingError::WeightShape {
+                encoding: "learned",
+                name: NAME,
+                found: tensor.shape.clone(),
+                need: vec![rows.max(1), shape.d_model],
+            });
+        }
+        if shape.length > rows && self.past_end == PastEnd::Undefined {
+            return Err(EncodingError::Undefined { position: rows, rows });
+        }
+        let input = Table::from_fn(shape.length, shape.d_model, |position, column| {
+            f64::from(tensor.data[position.min(rows - 1) * shape.d_model + column])
+        });
+        Ok(Tables {
+            input: Some(input),
+            ..Tables::default()
+        })
+    }
+
+    /// Only for training: `shape.length` is the table's whole length.
+    fn backward(&self, _: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
+        gradient
+            .input
+            .iter()
+            .map(|table| (NAME, table.data.clone()))
+            .collect()
+    }
+}

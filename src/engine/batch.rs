@@ -1,0 +1,158 @@
+use crate::encoding::EncodingError;
+use thiserror::Error;
+
+/// Windows of equal length, run together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// `[windows][length + 1]`: each window's source tokens, and after them the last target. The target
+    /// of a source token is the token after it.
+    tokens: Vec<u32>,
+    windows: usize,
+    length: usize,
+}
+
+impl Batch {
+    /// `tokens` is `[windows][length + 1]`.
+    ///
+    /// # Errors
+    /// No window, no token, or a count that does not fill the windows.
+    pub fn new(tokens: Vec<u32>, windows: usize, length: usize) -> Result<Self, EngineError> {
+        if windows == 0 || length == 0 || tokens.len() != windows * (length + 1) {
+            return Err(EngineError::Batch {
+                tokens: tokens.len(),
+                windows,
+                length,
+            });
+        }
+        Ok(Self {
+            tokens,
+            windows,
+            length,
+        })
+    }
+
+    /// Number of windows, B.
+    pub fn windows(&self) -> usize {
+        self.windows
+    }
+
+    /// Predictions a window, T.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The source tokens of a window, `[T]`.
+    pub fn sources(&self, window: usize) -> &[u32] {
+        let start = window * (self.length + 1);
+        &self.tokens[start..start + self.length]
+    }
+
+    /// The targets of a window, `[T]`.
+    pub fn targets(&self, window: usize) -> &[u32] {
+        let start = window * (self.length + 1) + 1;
+        &self.tokens[start..start + self.length]
+    }
+
+    /// # Errors
+    /// The first token outside a vocabulary of that size.
+    pub fn check_vocabulary(&self, vocabulary: usize) -> Result<(), EngineError> {
+        match self.tokens.iter().find(|&&token| token as usize >= vocabulary) {
+            Some(&token) => Err(EngineError::Token { token, vocabulary }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One attention head of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadId {
+    pub layer: usize,
+    pub head: usize,
+}
+
+/// What a forward should keep beside the losses. All of it is of the batch's first window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Captures {
+    /// The attention of one head, pooled to a [`Raster`].
+    pub attention: Option<HeadId>,
+    /// The [`Profile`] of every head.
+    pub profile: bool,
+}
+
+/// The largest side of a [`Raster`], in cells.
+pub const RASTER_SIDE_MAX: usize = 512;
+
+/// Attention probabilities of one head, pooled. With T ≤ 512 a cell is one query and one key; beyond,
+/// query i falls into row ⌊i·side/T⌋ and key j into column ⌊j·side/T⌋, and a cell is the mean over its
+/// queries of the sum over its keys, so that each row still sums to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raster {
+    /// min(T, 512)
+    pub side: usize,
+    /// `[side][side]`: query, key.
+    pub data: Vec<f32>,
+}
+
+/// Mean attention by distance: for each distance n, the mean over queries i ≥ n of the probability
+/// that i gives to the key i − n.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    pub layers: usize,
+    pub heads: usize,
+    pub length: usize,
+    /// `[layers][heads][length]`
+    pub data: Vec<f32>,
+}
+
+/// What a forward gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// Negative log likelihood of every target, in nats; `[windows][length]`.
+    pub nll: Vec<f32>,
+    pub attention: Option<Raster>,
+    pub profile: Option<Profile>,
+}
+
+/// Why an engine cannot run.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum EngineError {
+    #[error(
+        "{tokens} tokens do not make {windows} windows of {length} + 1; give windows × (length + 1) tokens, at least one of each"
+    )]
+    Batch {
+        tokens: usize,
+        windows: usize,
+        length: usize,
+    },
+    #[error(
+        "token {token} is outside the model's vocabulary of {vocabulary}; tokenize with the tokenizer that belongs to the checkpoint"
+    )]
+    Token { token: u32, vocabulary: usize },
+    #[error("layer {layer}, head {head} does not exist: the model has {layers} layers of {heads} heads")]
+    Head {
+        layer: usize,
+        head: usize,
+        layers: usize,
+        heads: usize,
+    },
+    #[error("the model lacks the tensor \"{0}\"; load a complete checkpoint")]
+    MissingTensor(String),
+    #[error("the tensor \"{name}\" has the shape {found:?}, the configuration says {need:?}")]
+    TensorShape {
+        name: String,
+        found: Vec<usize>,
+        need: Vec<usize>,
+    },
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    #[error(
+        "a window of {length} tokens needs {need_bytes} bytes in one buffer and this GPU allows {limit_bytes}; choose a shorter length, or the CPU engine"
+    )]
+    TooLong {
+        length: usize,
+        need_bytes: u64,
+        limit_bytes: u64,
+    },
+    #[error("the GPU failed: {0}")]
+    Gpu(String),
+}

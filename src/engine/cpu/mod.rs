@@ -1,0 +1,1 @@
+//! The plain Rust twins of the kernels.

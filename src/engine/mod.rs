@@ -1,0 +1,11 @@
+//! Runs a model over windows of tokens: tokens in, one negative log likelihood (nll) a token out, plus
+//! what was asked to be captured. [`cpu`] is the truth and the fallback; `gpu` has the same kernels on
+//! wgpu.
+
+pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+mod batch;
+
+pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster};

@@ -1,0 +1,1 @@
+//! What is measured: perplexity by length, loss by position.
