@@ -1,0 +1,145 @@
+//! Builds pkg/: what the page loads and what goes to npm.
+
+use crate::install;
+use crate::workspace::{cargo, command, output, root, target_folder};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const TOOLS: &str = "xtask/tools";
+/// The module's budget: what a reader downloads before the first picture.
+const LIMIT_BYTES: usize = 600_000;
+const LIMIT_GZIP_BYTES: usize = 250_000;
+const OUTPUTS: [&str; 3] = ["longview.js", "longview.d.ts", "longview_bg.wasm"];
+
+/// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
+const WASM_OPT: [&str; 9] = [
+    "-Oz",
+    "--enable-bulk-memory",
+    "--enable-nontrapping-float-to-int",
+    "--enable-simd",
+    "--enable-sign-ext",
+    "--enable-mutable-globals",
+    "--enable-reference-types",
+    "--enable-multivalue",
+    "--strip-producers",
+];
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Skip wasm-opt and the size limit, to see a change sooner
+    #[arg(long)]
+    pub fast: bool,
+}
+
+/// The size of the module in bytes.
+pub struct Size {
+    pub raw: usize,
+    pub gzip: usize,
+}
+
+/// Builds what has changed. Fails when the optimised module is larger than its budget.
+pub fn build(arguments: &Arguments) -> Result<Size> {
+    install::wasm_target()?;
+    let status = cargo(&[
+        "build",
+        "--package",
+        "longview",
+        "--lib",
+        "--profile",
+        "web",
+        "--target",
+        "wasm32-unknown-unknown",
+    ])
+    .status()
+    .context("cargo cannot be started")?;
+    if !status.success() {
+        bail!("the library does not compile for the browser");
+    }
+    let compiled = target_folder().join("wasm32-unknown-unknown/web/longview.wasm");
+    let compiled_bytes =
+        fs::read(&compiled).with_context(|| format!("{} cannot be read", compiled.display()))?;
+
+    let package = root().join("pkg");
+    let stamp_file = target_folder().join("xtask/package.stamp");
+    let stamp = stamp(&compiled_bytes, arguments.fast)?;
+    let is_current = fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp)
+        && OUTPUTS.iter().all(|name| package.join(name).is_file());
+    if !is_current {
+        bind(&compiled, &package)?;
+        if !arguments.fast {
+            optimise(&package.join("longview_bg.wasm"))?;
+        }
+        if let Some(folder) = stamp_file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&stamp_file, stamp)
+            .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
+    }
+
+    let size = measure(&package.join("longview_bg.wasm"))?;
+    let note = if arguments.fast { ", not optimised" } else { "" };
+    eprintln!(
+        "pkg/longview_bg.wasm: {} kB, {} kB gzipped{note}{}",
+        size.raw / 1000,
+        size.gzip / 1000,
+        if is_current { " (up to date)" } else { "" },
+    );
+    if !arguments.fast && (size.raw > LIMIT_BYTES || size.gzip > LIMIT_GZIP_BYTES) {
+        bail!(
+            "the module is larger than its budget of {} kB, {} kB gzipped: find what grew, or raise the limit in {}",
+            LIMIT_BYTES / 1000,
+            LIMIT_GZIP_BYTES / 1000,
+            file!(),
+        );
+    }
+    Ok(size)
+}
+
+/// Names everything the output depends on. Cargo.lock holds wasm-bindgen's version.
+fn stamp(compiled: &[u8], fast: bool) -> Result<String> {
+    let read = |path: PathBuf| fs::read(&path).with_context(|| format!("{} cannot be read", path.display()));
+    let tools = read(root().join(TOOLS).join("package-lock.json"))?;
+    let crates = read(root().join("Cargo.lock"))?;
+    let mut hasher = DefaultHasher::new();
+    (compiled, tools, crates, WASM_OPT, fast).hash(&mut hasher);
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// Writes pkg/longview.js, .d.ts and _bg.wasm.
+fn bind(compiled: &Path, package: &Path) -> Result<()> {
+    fs::create_dir_all(package).with_context(|| format!("{} cannot be made", package.display()))?;
+    let mut bindgen = wasm_bindgen_cli_support::Bindgen::new();
+    bindgen.input_path(compiled).out_name("longview").typescript(true);
+    bindgen.web(true).context("wasm-bindgen has no web target")?;
+    // Without this the generated init() needs the module's address as its argument.
+    bindgen.omit_default_module_path(false);
+    bindgen.generate(package).context("wasm-bindgen cannot make pkg/")
+}
+
+/// Shrinks the module in place.
+fn optimise(module: &Path) -> Result<()> {
+    install::npm_packages(TOOLS).context("wasm-opt comes from npm; `--fast` builds without it")?;
+    let wasm_opt = root().join(TOOLS).join("node_modules/binaryen/bin/wasm-opt");
+    let small: PathBuf = module.with_extension("wasm.small");
+    let mut node = command("node", &[]);
+    node.arg(wasm_opt)
+        .args(WASM_OPT)
+        .arg(module)
+        .arg("-o")
+        .arg(&small);
+    output(&mut node).context("wasm-opt cannot optimise the module")?;
+    fs::rename(&small, module).with_context(|| format!("{} cannot be replaced", module.display()))
+}
+
+fn measure(module: &Path) -> Result<Size> {
+    let bytes = fs::read(module).with_context(|| format!("{} cannot be read", module.display()))?;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&bytes)?;
+    Ok(Size {
+        raw: bytes.len(),
+        gzip: encoder.finish()?.len(),
+    })
+}

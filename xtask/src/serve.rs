@@ -1,0 +1,257 @@
+//! A small server for the page, on this machine only.
+
+use crate::package;
+use crate::workspace::root;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use tiny_http::{Header, Method, Request, Response, Server};
+
+/// How many ports after a busy one are tried.
+const NEXT_PORTS: u16 = 20;
+const WORKERS: usize = 4;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Port on 127.0.0.1; 0 takes any free one
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+    /// Print the address only
+    #[arg(long)]
+    no_open: bool,
+    /// Serve pkg/ as it stands
+    #[arg(long, conflicts_with = "fast")]
+    no_build: bool,
+    /// Skip wasm-opt, to see a change sooner
+    #[arg(long)]
+    fast: bool,
+}
+
+/// Builds, serves, and returns when the server ends.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if !arguments.no_build {
+        package::build(&package::Arguments { fast: arguments.fast })?;
+    }
+    let site = Site::start(arguments.port)?;
+    println!("Longview is at {} (stop it with Ctrl-C)", site.address);
+    if !arguments.no_open && has_desktop() && webbrowser::open(&site.address).is_err() {
+        eprintln!("No browser could be opened: open the address yourself.");
+    }
+    for worker in site.workers {
+        let _ = worker.join();
+    }
+    bail!("the server has ended")
+}
+
+/// A running server. It ends with the program.
+pub struct Site {
+    /// `http://127.0.0.1:PORT/`
+    pub address: String,
+    workers: Vec<thread::JoinHandle<()>>,
+}
+
+impl Site {
+    /// Serves the repository's root on 127.0.0.1.
+    pub fn start(port: u16) -> Result<Self> {
+        let listener = listen(port)?;
+        let address = format!("http://{}/", listener.local_addr()?);
+        let server = Server::from_listener(listener, None)
+            .map_err(|error| anyhow::anyhow!("the server cannot start: {error}"))?;
+        let server = Arc::new(server);
+        let folder = root()
+            .canonicalize()
+            .context("the repository's folder cannot be read")?;
+        let folder = Arc::new(folder);
+        let workers = (0..WORKERS)
+            .map(|_| {
+                let (server, folder) = (Arc::clone(&server), Arc::clone(&folder));
+                thread::spawn(move || {
+                    while let Ok(request) = server.recv() {
+                        answer(request, &folder);
+                    }
+                })
+            })
+            .collect();
+        Ok(Self { address, workers })
+    }
+}
+
+/// Takes the port, or says that it is busy and takes the next free one.
+fn listen(port: u16) -> Result<TcpListener> {
+    let last = port.saturating_add(NEXT_PORTS);
+    for candidate in port..=last {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, candidate)) {
+            Ok(listener) => {
+                if candidate != port {
+                    eprintln!(
+                        "Port {port} is in use; {candidate} is free and taken instead (choose one with --port)."
+                    );
+                }
+                return Ok(listener);
+            }
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("port {candidate} of 127.0.0.1 cannot be opened"));
+            }
+        }
+    }
+    bail!("ports {port} to {last} are all in use: choose another with --port")
+}
+
+fn has_desktop() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+fn answer(request: Request, folder: &Path) {
+    // A reader who has gone away is no error of ours, so the results of respond() are dropped.
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        let _ =
+            request.respond(Response::from_string("only GET and HEAD are served\n").with_status_code(405));
+        return;
+    }
+    let opened = resolve(request.url(), folder).and_then(|path| Some((File::open(&path).ok()?, path)));
+    let Some((file, path)) = opened else {
+        let missing = Response::from_string("no such file\n").with_status_code(404);
+        let _ = request.respond(with_header(missing, "Content-Type", "text/plain; charset=utf-8"));
+        return;
+    };
+    let response = with_header(Response::from_file(file), "Content-Type", content_type(&path));
+    // What is being worked on must never come from the browser's cache.
+    let _ = request.respond(with_header(response, "Cache-Control", "no-store"));
+}
+
+fn with_header<R: std::io::Read>(response: Response<R>, name: &str, value: &str) -> Response<R> {
+    match Header::from_bytes(name, value) {
+        Ok(header) => response.with_header(header),
+        Err(()) => response,
+    }
+}
+
+/// The file behind an address, if it stands inside the folder and is no hidden file.
+fn resolve(url: &str, folder: &Path) -> Option<PathBuf> {
+    let path = url.split(['?', '#']).next()?;
+    let path = percent_decode(path.strip_prefix('/')?)?;
+    if path.contains(['\\', '\0', ':']) {
+        return None;
+    }
+    let is_plain = |component| match component {
+        Component::Normal(name) => !name.to_string_lossy().starts_with('.'),
+        _ => false,
+    };
+    let relative = Path::new(&path);
+    if !relative.components().all(is_plain) {
+        return None;
+    }
+    // canonicalize() follows links: what they point at must stand inside as well.
+    let mut found = folder.join(relative).canonicalize().ok()?;
+    if found.is_dir() {
+        found.push("index.html");
+    }
+    (found.starts_with(folder) && found.is_file()).then_some(found)
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Browsers compile a module while it downloads only if it comes as `application/wasm`, and run a script as
+/// an ES module only if it comes as JavaScript.
+fn content_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("ico") => "image/x-icon",
+        Some("txt" | "md" | "ts" | "rs" | "wgsl") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    fn get(site: &Site, path: &str) -> (u16, String) {
+        let host = site.address.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+
+    #[test]
+    fn files_are_served_with_their_type() {
+        let site = Site::start(0).unwrap();
+        let (status, answer) = get(&site, "/corpus/README.md?query=1");
+        assert_eq!(status, 200);
+        assert!(answer.contains("text/plain; charset=utf-8"), "{answer}");
+        assert!(answer.ends_with(&std::fs::read_to_string(root().join("corpus/README.md")).unwrap()));
+        assert_eq!(get(&site, "/corpus%2FREADME.md").0, 200);
+        assert_eq!(get(&site, "/no-such-file").0, 404);
+    }
+
+    #[test]
+    fn nothing_outside_the_folder_is_served() {
+        let site = Site::start(0).unwrap();
+        for path in [
+            "/../Cargo.toml",
+            "/corpus/../Cargo.toml",
+            "/%2e%2e/%2e%2e/etc/passwd",
+            "/corpus/%2e%2e/Cargo.toml",
+            "//etc/passwd",
+            "/..%5cCargo.toml",
+            "/.gitignore",
+            "/.git/HEAD",
+            "/Cargo.toml%00",
+            "/%zz",
+        ] {
+            assert_eq!(get(&site, path).0, 404, "{path}");
+        }
+        assert_eq!(get(&site, "/Cargo.toml").0, 200);
+    }
+
+    #[test]
+    fn a_busy_port_gives_the_next_free_one() {
+        let busy = listen(0).unwrap();
+        let port = busy.local_addr().unwrap().port();
+        let next = listen(port).unwrap().local_addr().unwrap().port();
+        assert!(next > port && next <= port + NEXT_PORTS, "{port} {next}");
+    }
+
+    #[test]
+    fn modules_come_as_what_browsers_accept() {
+        assert_eq!(
+            content_type(Path::new("pkg/longview_bg.wasm")),
+            "application/wasm"
+        );
+        assert!(content_type(Path::new("www/main.js")).starts_with("text/javascript"));
+    }
+}
