@@ -1,4 +1,5 @@
 use crate::encoding::EncodingError;
+use crate::model::{Config, ConfigError};
 use thiserror::Error;
 
 /// Windows of equal length, run together.
@@ -79,6 +80,24 @@ pub struct Captures {
     pub profile: bool,
 }
 
+impl Captures {
+    /// # Errors
+    /// A head that a model of this configuration does not have.
+    pub fn check(&self, config: &Config) -> Result<(), EngineError> {
+        match self.attention {
+            Some(HeadId { layer, head }) if layer >= config.layers || head >= config.heads => {
+                Err(EngineError::Head {
+                    layer,
+                    head,
+                    layers: config.layers,
+                    heads: config.heads,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The largest side of a [`Raster`], in cells.
 pub const RASTER_SIDE_MAX: usize = 512;
 
@@ -145,6 +164,8 @@ pub enum EngineError {
     },
     #[error(transparent)]
     Encoding(#[from] EncodingError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(
         "a window of {length} tokens needs {need_bytes} bytes in one buffer and this GPU allows {limit_bytes}; choose a shorter length, or the CPU engine"
     )]

@@ -1,1 +1,27 @@
-//! The plain Rust twins of the kernels.
+//! The CPU engine: one function a kernel, in plain Rust. It is the truth that the GPU kernels are tested
+//! against, the fallback in the browser (SIMD128), and with the `_backward` twins what the trainer runs.
+//!
+//! Activations are `[rows][width]` with rows = windows × T; q, k and v of a layer lie side by side in
+//! one buffer `qkv`, `[rows][3 · d_model]`. Work is cut into pieces of fixed size, so results do not
+//! depend on the number of threads.
+
+pub mod activation;
+pub mod attention;
+pub mod attention_backward;
+pub mod capture;
+pub mod embed;
+pub mod exp;
+pub mod layer_norm;
+pub mod linear;
+mod model;
+pub mod nll;
+mod parallel;
+mod parameters;
+pub mod product;
+pub mod rotate;
+mod tables;
+mod train;
+
+pub use model::Model;
+pub use tables::TablesF32;
+pub use train::Trainee;
