@@ -1,8 +1,12 @@
 //! A model: its [`Config`], its [`Weights`], the [`Checkpoint`] file that holds both, and the
 //! [`Tokenizer`] that makes its tokens.
 
+mod checkpoint;
 mod config;
+mod text;
 mod weights;
 
+pub use checkpoint::{Checkpoint, CheckpointError, SIZE_BYTES_MAX};
 pub use config::{Activation, Config, ConfigError};
+pub use text::clean;
 pub use weights::{Init, Parameter, Tensor, Weights};
