@@ -3,6 +3,7 @@
 mod install;
 mod package;
 mod serve;
+mod test;
 mod workspace;
 
 use anyhow::Result;
@@ -23,11 +24,31 @@ enum Chore {
     /// Build pkg/ and serve the page on this machine
     #[command(after_help = "Examples:\n  cargo xtask serve\n  cargo xtask serve --port 9000 --no-open")]
     Serve(serve::Arguments),
+    /// Install what is missing and run every test: native, kernels, real browser
+    #[command(
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --native\n  cargo xtask test --browser -- --grep \"main path\""
+    )]
+    Test(test::Arguments),
+    /// Train the shipped checkpoints from the corpus (`--help` for the trainer's options)
+    #[command(disable_help_flag = true)]
+    Train {
+        /// Given to the trainer
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().chore {
         Chore::Build(arguments) => package::build(&arguments).map(|_| ()),
         Chore::Serve(arguments) => serve::run(&arguments),
+        Chore::Test(arguments) => test::run_all(&arguments),
+        Chore::Train { arguments } => train(&arguments),
     }
+}
+
+/// Runs the trainer with all of the optimiser; `gemm` finds the processor's vector units when it runs.
+fn train(arguments: &[String]) -> Result<()> {
+    let mut trainer = workspace::cargo(&["run", "--release", "--package", "longview-trainer", "--"]);
+    workspace::run(trainer.args(arguments))
 }

@@ -1,0 +1,171 @@
+//! Every test, in the order in which a mistake shows soonest.
+
+use crate::serve::Site;
+use crate::workspace::{cargo, find_program, root, run};
+use crate::{install, package};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const BROWSER_TESTS: &str = "tests/browser";
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only formatting, lints and native tests
+    #[arg(long, conflicts_with = "browser")]
+    native: bool,
+    /// Only the package's build and the tests in a real browser
+    #[arg(long)]
+    browser: bool,
+    /// Given to Playwright, after `--`
+    #[arg(last = true)]
+    playwright: Vec<String>,
+}
+
+/// Runs what was asked for, all of it even when a part fails, and ends with a line for each part.
+pub fn run_all(arguments: &Arguments) -> Result<()> {
+    let mut report = Report::default();
+    if !arguments.browser {
+        report.part("format", || {
+            install::rust_component("fmt", "rustfmt")?;
+            run(&mut cargo(&["fmt", "--all", "--check"]))
+        });
+        report.part("lints", lint);
+        report.part("native tests", native);
+    }
+    if !arguments.native {
+        let built = report.part("package", || {
+            package::build(&package::Arguments { fast: false }).map(|_| ())
+        });
+        // A stale page would be tested otherwise.
+        if built {
+            report.part("browser tests", || browser(&arguments.playwright));
+        }
+    }
+    report.finish()
+}
+
+fn lint() -> Result<()> {
+    install::rust_component("clippy", "clippy")?;
+    install::wasm_target()?;
+    run(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    run(&mut cargo(&[
+        "clippy",
+        "--target",
+        "wasm32-unknown-unknown",
+        "--lib",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn native() -> Result<()> {
+    let mut tests = cargo(&["test", "--workspace"]);
+    // With a driver present the kernel tests must run; without one they say that they were skipped.
+    if install::vulkan_driver() && std::env::var_os("LONGVIEW_REQUIRE_GPU").is_none() {
+        tests.env("LONGVIEW_REQUIRE_GPU", "1");
+    }
+    run(&mut tests)
+}
+
+fn browser(arguments: &[String]) -> Result<()> {
+    let chromium = install::chromium()?;
+    install::npm_packages(BROWSER_TESTS)?;
+    // The tests compare the page's numbers with the native program's.
+    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
+    let site = Site::start(0)?;
+    run(playwright(&["test"])
+        .args(arguments)
+        .env("LONGVIEW_URL", &site.address)
+        .env("LONGVIEW_CHROMIUM", chromium)
+        .env(
+            "LONGVIEW_PROGRAM",
+            crate::workspace::target_folder().join("debug/longview"),
+        ))
+}
+
+/// Playwright's own command, without asking npx (which would go to the registry for a missing package).
+fn playwright(arguments: &[&str]) -> Command {
+    let folder: PathBuf = root().join(BROWSER_TESTS);
+    let mut node = Command::new(find_program(&["node"]).unwrap_or_else(|| "node".into()));
+    node.current_dir(&folder)
+        .arg("node_modules/@playwright/test/cli.js")
+        .args(arguments);
+    node
+}
+
+#[derive(Default)]
+struct Report {
+    parts: Vec<(&'static str, Duration, Option<String>)>,
+}
+
+impl Report {
+    /// Runs a part, keeps its result, and says whether it went well.
+    fn part(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
+        eprintln!("\n— {name} —");
+        let start = Instant::now();
+        let failure = work()
+            .context(name)
+            .err()
+            .map(|error| format!("{:#}", error.root_cause()));
+        if let Some(failure) = &failure {
+            eprintln!("{name}: {failure}");
+        }
+        let is_good = failure.is_none();
+        self.parts.push((name, start.elapsed(), failure));
+        is_good
+    }
+
+    fn finish(self) -> Result<()> {
+        eprintln!();
+        for (name, elapsed, failure) in &self.parts {
+            let result = failure.as_deref().unwrap_or("passed");
+            eprintln!("{name:<14} {:>4} s  {result}", elapsed.as_secs());
+        }
+        let failed: Vec<&str> = self
+            .parts
+            .iter()
+            .filter(|part| part.2.is_some())
+            .map(|part| part.0)
+            .collect();
+        if !failed.is_empty() {
+            bail!("failed: {}", failed.join(", "));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_failed_part_fails_the_whole_and_lets_the_rest_run() {
+        let mut report = Report::default();
+        let mut has_run = false;
+        assert!(!report.part("first", || bail!("broken")));
+        assert!(report.part("second", || {
+            has_run = true;
+            Ok(())
+        }));
+        assert!(has_run);
+        let error = report.finish().unwrap_err().to_string();
+        assert_eq!(error, "failed: first");
+    }
+
+    #[test]
+    fn all_parts_passing_is_a_success() {
+        let mut report = Report::default();
+        report.part("only", || Ok(()));
+        assert!(report.finish().is_ok());
+    }
+}
