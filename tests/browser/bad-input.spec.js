@@ -1,0 +1,105 @@
+// What goes wrong outside must be said, and the rest must go on.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, message, open, picture, results, root, state, test } from "./fixtures.js";
+
+const MAX = 256;
+const start = (more = {}) => ({ encoding: "alibi", engine: "cpu", length: 64, max: MAX, ...more });
+
+const alibi = () => readFileSync(join(root, "www/checkpoints/alibi.safetensors"));
+const broken = {
+  truncated: { body: () => alibi().subarray(0, 10_000), says: /truncated|short|incomplete|end/i },
+  foreign: { body: () => Buffer.from("<!doctype html><title>Not here</title>"), says: /not a|safetensors/i },
+  oversized: { body: () => Buffer.concat([alibi(), Buffer.alloc(64_000_000)]), says: /large|limit|size|MB/i },
+  empty: { body: () => Buffer.alloc(0), says: /empty|short|not a|truncated/i },
+};
+
+/** The other models still run, and the pictures still draw. */
+async function restWorks(page) {
+  await expect.poll(async () => (await results(page)).some((point) => point.encoding === "rotary")).toBe(true);
+  const before = await picture(page, "#figure-encoding");
+  await page.locator("#heads").press("ArrowLeft");
+  await expect.poll(async () => (await picture(page, "#figure-encoding")).hash).not.toBe(before.hash);
+  expect((await results(page)).some((point) => point.encoding === "alibi")).toBe(false);
+}
+
+for (const [kind, { body, says }] of Object.entries(broken)) {
+  test(`a checkpoint that is ${kind} is named`, async ({ page }) => {
+    await page.route("**/alibi.safetensors", (route) =>
+      route.fulfill({ contentType: "application/octet-stream", body: body() }),
+    );
+    await open(page, start(), "picture");
+    await expect(message(page)).toContainText(/alibi/i);
+    await expect(message(page)).toContainText(says);
+    await restWorks(page);
+  });
+}
+
+test.describe("downloads", () => {
+  test.use({ expectedFailures: [[/alibi\.safetensors/, /persuasion\.txt/, /tokenizer\.json/]] });
+
+  test("a missing checkpoint is named", async ({ page }) => {
+    await page.route("**/alibi.safetensors", (route) => route.fulfill({ status: 404, body: "no such file" }));
+    await open(page, start(), "picture");
+    await expect(message(page)).toContainText(/alibi/i);
+    await expect(message(page)).toContainText(/404|not found/i);
+    await restWorks(page);
+  });
+
+  test("a broken connection is named", async ({ page }) => {
+    await page.route("**/alibi.safetensors", (route) => route.abort("connectionreset"));
+    await open(page, start(), "picture");
+    await expect(message(page)).toContainText(/alibi/i);
+    await restWorks(page);
+  });
+
+  for (const file of ["texts/persuasion.txt", "checkpoints/tokenizer.json"]) {
+    test(`without ${file} the pictures still draw`, async ({ page }) => {
+      await page.route(`**/${file}`, (route) => route.fulfill({ status: 404, body: "no such file" }));
+      await open(page, start(), "picture");
+      await expect(message(page)).toContainText(file.split("/")[1]);
+      const before = await picture(page, "#figure-encoding");
+      await page.locator("#heads").press("ArrowLeft");
+      await expect.poll(async () => (await picture(page, "#figure-encoding")).hash).not.toBe(before.hash);
+    });
+  }
+});
+
+test.describe("a short text", () => {
+  test.use({ textCharacters: 300 });
+
+  test("a text too short for the length is said, and shorter lengths are measured", async ({ page }) => {
+    await open(page, start({ length: 16 }));
+    await expect(message(page)).toContainText(/short/i);
+    await expect(message(page)).toContainText(/persuasion/i);
+    expect((await picture(page, "#figure-encoding")).colours).toBeGreaterThan(8);
+  });
+});
+
+const parameters = [
+  { name: "encoding", value: "banana", says: /banana/, becomes: /^(none|learned|sinusoidal|rotary|t5_bias|alibi)$/ },
+  { name: "heads", value: "NaN", says: /NaN/ },
+  { name: "heads", value: "0", says: /0/, becomes: /^1$/ },
+  { name: "heads", value: "99", says: /99/, becomes: /^16$/ },
+  { name: "heads", value: "2.5", says: /2\.5/ },
+  { name: "length", value: "", says: /empty/ },
+  { name: "length", value: "15", says: /15/, becomes: /^16$/ },
+  { name: "length", value: "1e9", says: /1e9/, becomes: /^4096$/ },
+  { name: "layer", value: "-1", says: /-1/, becomes: /^0$/ },
+  { name: "head", value: "1000", says: /1000/ },
+  { name: "engine", value: "abacus", says: /abacus/, becomes: /^auto$/ },
+  { name: "text", value: "<b>bible</b>", says: /<b>bible<\/b>/ },
+  { name: "nonsense", value: "1", says: /nonsense/ },
+];
+
+for (const { name, value, says, becomes } of parameters) {
+  test(`the address's ${name}=${value || "(empty)"} is said and mended`, async ({ page }) => {
+    await open(page, { ...start(), [name]: value }, "picture");
+    await expect(message(page)).toContainText(name);
+    await expect(message(page)).toContainText(says);
+    if (becomes) expect(String((await state(page))[name])).toMatch(becomes);
+    expect((await picture(page, "#figure-encoding")).colours).toBeGreaterThan(8);
+    // A value from the address is text, never markup.
+    expect(await message(page).locator("b").count()).toBe(0);
+  });
+}

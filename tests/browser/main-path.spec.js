@@ -1,0 +1,166 @@
+// The way a reader goes, once with WebGPU and once without.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, open, picture, results, root, shortText, state, test } from "./fixtures.js";
+
+const ENCODINGS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi"];
+const TRAINED_LENGTH = 128;
+// Short enough for SwiftShader, and past the trained length.
+const MAX = 256;
+// Tasks over 50 ms in the whole run. On an idle machine there are a handful, from loading; a model that runs
+// on the main thread makes one for each forward, which is hundreds.
+const LONG_TASKS = 40;
+
+const start = (engine, more = {}) => ({ encoding: "alibi", engine, length: 128, max: MAX, ...more });
+
+/** Waits until every length has been measured for every encoding that is defined there. */
+async function measured(page) {
+  await expect
+    .poll(async () => {
+      const points = await results(page);
+      const has = (encoding, length) =>
+        points.some((point) => point.encoding === encoding && point.length === length && point.perplexity > 1);
+      return ENCODINGS.filter((name) => !has(name, name === "learned" ? TRAINED_LENGTH : MAX));
+    })
+    .toEqual([]);
+}
+
+test("the first picture needs no checkpoint", async ({ page, engine }) => {
+  const requests = [];
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/www/checkpoints/**", async (route) => {
+    requests.push(route.request().url());
+    await held;
+    await route.continue();
+  });
+  await open(page, start(engine), "picture");
+  expect((await picture(page, "#figure-encoding")).colours).toBeGreaterThan(8);
+  release();
+  await expect(page.locator("html")).toHaveAttribute("data-ready", "engine");
+  expect(requests.some((address) => address.endsWith(".safetensors"))).toBe(true);
+});
+
+test("checkpoints are asked for after the first picture", async ({ page, engine }) => {
+  const asked = [];
+  page.on("requestfinished", (request) => {
+    if (request.url().endsWith(".safetensors")) asked.push(request.timing().startTime);
+  });
+  await open(page, start(engine));
+  await expect.poll(() => asked.length).toBeGreaterThan(0);
+  const { pictureAt } = await page.evaluate(() => window.watched);
+  // The two clocks may differ by a few milliseconds.
+  expect(Math.min(...asked)).toBeGreaterThan(pictureAt - 20);
+});
+
+test("the page says which engine runs and why", async ({ page, engine }) => {
+  await open(page, start(engine));
+  const status = page.locator("#engine-status");
+  await expect(status).toHaveAttribute("data-engine", engine);
+  await expect(status).toContainText(engine === "gpu" ? /GPU/ : /CPU/);
+  // A name alone is no reason.
+  expect((await status.textContent()).trim().split(/\s+/).length).toBeGreaterThan(4);
+});
+
+test("points appear one by one, sliders move meanwhile, and nothing blocks", async ({ page, engine }) => {
+  await open(page, start(engine));
+  const counts = [];
+  const count = async () => counts.push((await results(page)).length);
+  await count();
+
+  const heads = page.locator("#heads");
+  const length = page.locator("#length");
+  const before = await state(page);
+  const encodingBefore = await picture(page, "#figure-encoding");
+  await heads.press("ArrowRight");
+  await expect.poll(async () => (await state(page)).heads).toBe(before.heads + 1);
+  await expect.poll(async () => (await picture(page, "#figure-encoding")).hash).not.toBe(encodingBefore.hash);
+  await length.press("ArrowRight");
+  await expect.poll(async () => (await state(page)).length).toBeGreaterThan(before.length);
+  await count();
+  expect(counts.at(-1), "the model was still running").toBeLessThan(ENCODINGS.length * 5);
+
+  await expect
+    .poll(async () => {
+      await count();
+      return new Set(counts).size;
+    }, { intervals: [50] })
+    .toBeGreaterThan(4);
+  await measured(page);
+  const { longTasks } = await page.evaluate(() => window.watched);
+  test.info().annotations.push({ type: "long tasks", description: JSON.stringify(longTasks) });
+  expect(longTasks.length, JSON.stringify(longTasks)).toBeLessThanOrEqual(LONG_TASKS);
+});
+
+test("attention and its decay change with the length", async ({ page, engine }) => {
+  await open(page, start(engine, { length: 64 }));
+  const figures = ["#figure-attention", "#figure-distance"];
+  const drawn = async () => {
+    const pictures = [];
+    for (const id of figures) pictures.push(await picture(page, id));
+    return pictures;
+  };
+  await expect.poll(async () => (await drawn()).every(({ colours }) => colours > 8)).toBe(true);
+  const before = await drawn();
+  await page.locator("#length").press("PageUp");
+  await expect.poll(async () => (await state(page)).length).toBeGreaterThan(64);
+  await expect.poll(async () => (await drawn()).every(({ hash }, i) => hash !== before[i].hash)).toBe(true);
+});
+
+test("the state stands in the address and comes back", async ({ page, engine }) => {
+  await open(page, start(engine, { encoding: "rotary", heads: 3, length: 96, layer: 2, head: 1, text: "hamlet" }));
+  await page.locator("#length").press("ArrowRight");
+  const before = await state(page);
+  expect(before).toMatchObject({ encoding: "rotary", heads: 3, layer: 2, head: 1, text: "hamlet", max: MAX });
+  await expect.poll(() => new URL(page.url()).searchParams.get("length")).toBe(String(before.length));
+  await page.reload();
+  await expect(page.locator("html")).toHaveAttribute("data-ready", "engine");
+  expect(await state(page)).toEqual(before);
+});
+
+test("learned positions end at the trained length, unless the reader repeats the last", async ({ page, engine }) => {
+  await open(page, start(engine, { encoding: "learned", length: MAX }));
+  await measured(page);
+  const beyond = async () =>
+    (await results(page)).filter((point) => point.encoding === "learned" && point.length > TRAINED_LENGTH);
+  expect(await beyond()).toEqual([]);
+  await expect(page.locator("body")).toContainText(/undefined/i);
+
+  await open(page, start(engine, { encoding: "learned", length: MAX, past: "last" }));
+  await expect.poll(async () => (await beyond()).length).toBeGreaterThan(0);
+  const at = async (length) =>
+    (await results(page)).find((point) => point.encoding === "learned" && point.length === length)?.perplexity;
+  await expect.poll(() => at(MAX)).toBeGreaterThan(1);
+  await expect.poll(() => at(TRAINED_LENGTH)).toBeGreaterThan(1);
+  // Repeating the last row breaks the model.
+  expect(await at(MAX)).toBeGreaterThan(await at(TRAINED_LENGTH));
+});
+
+test("the page's numbers are the program's", async ({ page, engine, textCharacters }) => {
+  await open(page, start(engine));
+  await measured(page);
+  const points = await results(page);
+  const folder = mkdtempSync(join(tmpdir(), "longview-"));
+  const text = join(folder, "persuasion.txt");
+  writeFileSync(text, shortText("http://page/www/texts/persuasion.txt", textCharacters));
+  for (const encoding of ["alibi", "rotary", "t5_bias"]) {
+    for (const length of [TRAINED_LENGTH, MAX]) {
+      const here = points.find((point) => point.encoding === encoding && point.length === length);
+      const there = evaluate(encoding, text, length);
+      expect(here.tokens, `${encoding} at ${length}`).toBe(there.tokens);
+      expect(Math.abs(here.perplexity / there.perplexity - 1), `${encoding} at ${length}`).toBeLessThan(1e-4);
+      expect(Math.abs(here.standard_error / there.standard_error - 1)).toBeLessThan(1e-3);
+    }
+  }
+});
+
+function evaluate(encoding, text, length) {
+  const output = execFileSync(process.env.LONGVIEW_PROGRAM, [
+    "evaluate",
+    ...["--checkpoint", join(root, `www/checkpoints/${encoding}.safetensors`)],
+    ...["--text", text, "--length", String(length), "--engine", "cpu", "--format", "json"],
+  ]);
+  return JSON.parse(output);
+}

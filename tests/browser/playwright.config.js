@@ -1,0 +1,44 @@
+// Started by `cargo xtask test --browser`, which serves the page and names it in LONGVIEW_URL.
+import { defineConfig } from "@playwright/test";
+
+for (const name of ["LONGVIEW_URL", "LONGVIEW_CHROMIUM", "LONGVIEW_PROGRAM"]) {
+  if (!process.env[name]) throw new Error(`${name} is not set: run \`cargo xtask test --browser\``);
+}
+
+// A closed network must not slow the start, and nothing is to be fetched but the page.
+const quiet = [
+  "--no-first-run",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+// SwiftShader is Chromium's WebGPU adapter on machines without a GPU; the same on every machine.
+const webgpu = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+const withoutWebgpu = ["--disable-features=WebGPUService"];
+
+const chromium = (flags) => ({
+  baseURL: process.env.LONGVIEW_URL,
+  launchOptions: {
+    executablePath: process.env.LONGVIEW_CHROMIUM,
+    args: [...quiet, ...flags],
+    // Playwright passes it by default; with it there is no WebGPU.
+    ignoreDefaultArgs: ["--disable-gpu"],
+  },
+});
+
+export default defineConfig({
+  testDir: ".",
+  outputDir: "../../out/browser",
+  reporter: [["list"]],
+  // One at a time: the tests measure what blocks the page.
+  workers: 1,
+  forbidOnly: Boolean(process.env.CI),
+  // A hung page must end some time; no test is about speed.
+  timeout: 10 * 60_000,
+  expect: { timeout: 5 * 60_000 },
+  projects: [
+    { name: "webgpu", testMatch: /(main-path|kernels)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
+    { name: "cpu", testIgnore: /kernels\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
+  ],
+});
