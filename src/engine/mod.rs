@@ -7,5 +7,7 @@ pub mod cpu;
 pub mod gpu;
 
 mod batch;
+mod dispatch;
 
 pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster};
+pub use dispatch::{Choice, Engine, Model, Reason, Verdict};

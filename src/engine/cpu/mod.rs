@@ -16,12 +16,12 @@ pub mod linear;
 mod model;
 pub mod nll;
 mod parallel;
-mod parameters;
+pub(crate) mod parameters;
 pub mod product;
 pub mod rotate;
 mod tables;
 mod train;
 
 pub use model::Model;
-pub use tables::TablesF32;
+pub use tables::{RotationF32, TablesF32};
 pub use train::Trainee;

@@ -1,0 +1,187 @@
+use super::kernels::Kernels;
+use crate::engine::EngineError;
+use std::sync::{Arc, Mutex};
+
+/// A GPU, ready to run kernels, and what went wrong on it.
+pub struct Device {
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    info: wgpu::AdapterInfo,
+    /// The first error that no error scope caught, or why the device was lost.
+    failure: Arc<Mutex<Option<String>>>,
+    /// The kernels that were compiled, by the width of a head: models of one shape share them.
+    compiled: Mutex<Vec<(usize, Arc<Kernels>)>>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        formatter.debug_tuple("Device").field(&self.info.name).finish()
+    }
+}
+
+impl Device {
+    /// Finds the fastest adapter and opens it.
+    ///
+    /// # Errors
+    /// No WebGPU in this browser, no adapter, or an adapter that gives no device.
+    pub async fn new() -> Result<Self, EngineError> {
+        #[cfg(target_arch = "wasm32")]
+        if !wgpu::util::is_browser_webgpu_supported().await {
+            return Err(EngineError::Gpu("this browser offers no WebGPU adapter".into()));
+        }
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        };
+        let adapter = instance
+            .request_adapter(&options)
+            .await
+            .map_err(|error| EngineError::Gpu(format!("there is no adapter ({error})")))?;
+        let most = adapter.limits();
+        // Long windows need large buffers: take what the adapter has, beyond the defaults.
+        let limits = wgpu::Limits {
+            max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
+            max_buffer_size: most.max_buffer_size,
+            ..wgpu::Limits::downlevel_defaults().using_resolution(most)
+        };
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("longview"),
+            required_limits: limits,
+            ..Default::default()
+        };
+        let (device, queue) = adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|error| EngineError::Gpu(format!("the adapter gives no device ({error})")))?;
+        let failure = Arc::new(Mutex::new(None));
+        let note = |failure: &Arc<Mutex<Option<String>>>, message: String| {
+            if let Ok(mut slot) = failure.lock() {
+                slot.get_or_insert(message);
+            }
+        };
+        let (lost, uncaptured) = (failure.clone(), failure.clone());
+        device.set_device_lost_callback(move |reason, message| {
+            // Dropping the device also "loses" it; nobody looks any more then.
+            note(&lost, format!("the device was lost ({reason:?}: {message})"));
+        });
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            note(&uncaptured, error.to_string());
+        }));
+        Ok(Self {
+            device,
+            queue,
+            info: adapter.get_info(),
+            failure,
+            compiled: Mutex::default(),
+        })
+    }
+
+    /// The adapter's name, as its driver tells it.
+    pub fn description(&self) -> String {
+        let name = self.info.name.trim();
+        if name.is_empty() {
+            "unnamed adapter".into()
+        } else {
+            name.into()
+        }
+    }
+
+    /// Whether the "GPU" is a program on the CPU (SwiftShader, llvmpipe), where the CPU engine is faster.
+    pub fn is_software(&self) -> bool {
+        let name = self.info.name.to_lowercase();
+        self.info.device_type == wgpu::DeviceType::Cpu
+            || ["swiftshader", "llvmpipe", "basic render"]
+                .iter()
+                .any(|software| name.contains(software))
+    }
+
+    /// # Errors
+    /// The first failure since the device was opened; it stays.
+    pub fn check(&self) -> Result<(), EngineError> {
+        match self.failure.lock().map(|failure| failure.clone()) {
+            Ok(None) => Ok(()),
+            Ok(Some(message)) => Err(EngineError::Gpu(message)),
+            Err(_) => Err(EngineError::Gpu("an error handler failed".into())),
+        }
+    }
+
+    /// The kernels for heads of width `d_head`, compiled once.
+    pub fn kernels(&self, d_head: usize) -> Arc<Kernels> {
+        let Ok(mut compiled) = self.compiled.lock() else {
+            return Arc::new(Kernels::new(self, d_head));
+        };
+        if let Some((_, kernels)) = compiled.iter().find(|(width, _)| *width == d_head) {
+            return kernels.clone();
+        }
+        let kernels = Arc::new(Kernels::new(self, d_head));
+        compiled.push((d_head, kernels.clone()));
+        kernels
+    }
+
+    /// The largest buffer that a kernel can see, in bytes.
+    pub(super) fn binding_bytes_max(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
+    }
+
+    /// A buffer that kernels read and write, and that can be copied.
+    pub fn buffer(&self, label: &str, size_bytes: u64) -> wgpu::Buffer {
+        use wgpu::BufferUsages as Usage;
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            // An empty binding is not allowed, and copies go by four bytes.
+            size: size_bytes.next_multiple_of(16).max(16),
+            usage: Usage::STORAGE | Usage::COPY_SRC | Usage::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// A buffer with these values in it.
+    pub fn upload<T: bytemuck::NoUninit>(&self, label: &str, values: &[T]) -> wgpu::Buffer {
+        let buffer = self.buffer(label, std::mem::size_of_val(values) as u64);
+        self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(values));
+        buffer
+    }
+
+    /// Waits for the buffer, which was made to be mapped, and reads it.
+    ///
+    /// # Errors
+    /// A mapping that failed, as it does on a lost device.
+    pub(super) async fn read(&self, buffer: &wgpu::Buffer) -> Result<Vec<f32>, EngineError> {
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        buffer.map_async(wgpu::MapMode::Read, .., move |result| {
+            // The receiver is gone only if the forward was given up.
+            let _ = sender.send(result);
+        });
+        // In the browser polling does nothing and the event loop calls back.
+        #[cfg(not(target_arch = "wasm32"))]
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| EngineError::Gpu(error.to_string()))?;
+        let failed = |error: String| EngineError::Gpu(format!("reading back failed ({error})"));
+        receiver
+            .await
+            .map_err(|error| failed(error.to_string()))?
+            .map_err(|error| failed(error.to_string()))?;
+        let values = {
+            let view = buffer
+                .get_mapped_range(..)
+                .map_err(|error| failed(error.to_string()))?;
+            // The mapping need not be aligned to four bytes.
+            view.as_chunks()
+                .0
+                .iter()
+                .map(|&bytes| f32::from_le_bytes(bytes))
+                .collect()
+        };
+        buffer.unmap();
+        Ok(values)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.device.destroy();
+    }
+}

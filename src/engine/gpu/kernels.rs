@@ -1,0 +1,301 @@
+use super::device::Device;
+use super::recorder::{Recorder, grid};
+use crate::encoding::Pairing;
+use crate::engine::cpu::attention::Sizes;
+use wgpu::Buffer;
+
+/// The WGSL of every kernel, by the name of its twin.
+pub const SHADERS: &[(&str, &str)] = &[
+    ("embed", include_str!("shaders/embed.wgsl")),
+    ("layer_norm", include_str!("shaders/layer_norm.wgsl")),
+    ("linear", include_str!("shaders/linear.wgsl")),
+    ("rotate", include_str!("shaders/rotate.wgsl")),
+    ("attention", include_str!("shaders/attention.wgsl")),
+    ("nll", include_str!("shaders/nll.wgsl")),
+    (
+        "capture_attention",
+        include_str!("shaders/capture_attention.wgsl"),
+    ),
+    ("capture_profile", include_str!("shaders/capture_profile.wgsl")),
+];
+
+/// The line of attention.wgsl that the width of a head is written to.
+const VECTORS: &str = "const VECTORS: u32 = 6u;";
+
+/// What follows a linear layer, in the same dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    Store = 0,
+    /// Added to what stands in the output.
+    Residual = 1,
+    Gelu = 2,
+    GeluTanh = 3,
+}
+
+/// The compute pipelines. Each method records one dispatch; names and arguments are those of the CPU
+/// twins.
+pub struct Kernels {
+    embed: wgpu::ComputePipeline,
+    layer_norm: wgpu::ComputePipeline,
+    linear: wgpu::ComputePipeline,
+    rotate: wgpu::ComputePipeline,
+    attention: wgpu::ComputePipeline,
+    nll: wgpu::ComputePipeline,
+    capture_attention: wgpu::ComputePipeline,
+    capture_profile: wgpu::ComputePipeline,
+}
+
+/// The outputs of a linear layer padded to whole threads of 8, as its weight and bias are laid out.
+pub fn padded(outputs: usize) -> usize {
+    outputs.next_multiple_of(8)
+}
+
+/// A weight `[outputs][inputs]` transposed to `[inputs][padded outputs]`, as linear.wgsl reads it.
+pub fn transposed(weight: &[f32], inputs: usize) -> Vec<f32> {
+    let outputs = weight.len() / inputs;
+    let width = padded(outputs);
+    let mut data = vec![0.0; inputs * width];
+    for (output, row) in weight.chunks_exact(inputs).enumerate() {
+        for (input, value) in row.iter().enumerate() {
+            data[input * width + output] = *value;
+        }
+    }
+    data
+}
+
+impl Kernels {
+    /// Compiles the kernels for heads of width `d_head`.
+    pub fn new(device: &Device, d_head: usize) -> Self {
+        Self::altered(device, d_head, |_, source| source)
+    }
+
+    /// As [`new`](Self::new), with every source passed through `alter`: for tests that break a kernel.
+    pub fn altered(device: &Device, d_head: usize, alter: impl Fn(&str, String) -> String) -> Self {
+        let pipeline = |name: &str| {
+            let source = SHADERS
+                .iter()
+                .find(|(of, _)| *of == name)
+                .map_or("", |(_, source)| source);
+            let source = source.replace(VECTORS, &format!("const VECTORS: u32 = {}u;", d_head.div_ceil(4)));
+            let module = device.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(name),
+                source: wgpu::ShaderSource::Wgsl(alter(name, source).into()),
+            });
+            device
+                .device
+                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: Some(name),
+                    layout: None,
+                    module: &module,
+                    entry_point: Some("main"),
+                    compilation_options: Default::default(),
+                    cache: None,
+                })
+        };
+        Self {
+            embed: pipeline("embed"),
+            layer_norm: pipeline("layer_norm"),
+            linear: pipeline("linear"),
+            rotate: pipeline("rotate"),
+            attention: pipeline("attention"),
+            nll: pipeline("nll"),
+            capture_attention: pipeline("capture_attention"),
+            capture_profile: pipeline("capture_profile"),
+        }
+    }
+
+    /// `out[rows][d] = embedding[token] · scale + table[row mod length]`; `has_table` tells whether `table`
+    /// is one.
+    #[allow(clippy::too_many_arguments)]
+    pub fn embed<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        (rows, length, d): (usize, usize, usize),
+        scale: f32,
+        tokens: &'a Buffer,
+        embedding: &'a Buffer,
+        table: &'a Buffer,
+        has_table: bool,
+        out: &'a Buffer,
+    ) {
+        let parameters = [
+            rows as u32,
+            length as u32,
+            d as u32,
+            has_table.into(),
+            scale.to_bits(),
+        ];
+        to.add(
+            &self.embed,
+            &parameters,
+            &[tokens, embedding, table, out],
+            grid((rows * d).div_ceil(64)),
+        );
+    }
+
+    /// Normalises rows of `d`; a layer without a bias has zeros for it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn layer_norm<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        (rows, d): (usize, usize),
+        epsilon: f32,
+        x: &'a Buffer,
+        weight: &'a Buffer,
+        bias: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        let parameters = [rows as u32, d as u32, epsilon.to_bits()];
+        to.add(&self.layer_norm, &parameters, &[x, weight, bias, out], grid(rows));
+    }
+
+    /// `out[rows][outputs] = x[rows][inputs] · weight + bias`, then what `then` says; `weight` is
+    /// [`transposed`], `bias` is [`padded`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn linear<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        (rows, inputs, outputs): (usize, usize, usize),
+        then: Then,
+        x: &'a Buffer,
+        weight: &'a Buffer,
+        bias: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        let panels = padded(outputs) / 4;
+        let parameters = [
+            rows as u32,
+            inputs as u32,
+            outputs as u32,
+            panels as u32,
+            then as u32,
+        ];
+        let groups = [(panels / 2).div_ceil(8) as u32, rows.div_ceil(64) as u32, 1];
+        to.add(&self.linear, &parameters, &[x, weight, bias, out], groups);
+    }
+
+    /// Turns q and k of `qkv[rows][3 · d_model]` in place.
+    pub fn rotate<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        sizes: &Sizes,
+        (pairing, pairs): (Pairing, usize),
+        cos: &'a Buffer,
+        sin: &'a Buffer,
+        qkv: &'a Buffer,
+    ) {
+        let rows = sizes.rows();
+        let interleaved = u32::from(pairing == Pairing::Interleaved);
+        let [length, heads, d_head] = [sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
+        let parameters = [rows as u32, length, heads, d_head, pairs as u32, interleaved];
+        let count = rows * 2 * sizes.heads * pairs;
+        to.add(
+            &self.rotate,
+            &parameters,
+            &[cos, sin, qkv],
+            grid(count.div_ceil(64)),
+        );
+    }
+
+    /// `out[rows][d_model]`, and `softmax[rows][H]`: the largest score and the sum of exponentials.
+    #[allow(clippy::too_many_arguments)]
+    pub fn attention<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        sizes: &Sizes,
+        qkv: &'a Buffer,
+        bias: &'a Buffer,
+        has_bias: bool,
+        out: &'a Buffer,
+        softmax: &'a Buffer,
+    ) {
+        let groups = [
+            sizes.length.div_ceil(64) as u32,
+            (sizes.windows * sizes.heads) as u32,
+            1,
+        ];
+        to.add(
+            &self.attention,
+            &head_words(sizes, has_bias),
+            &[qkv, bias, out, softmax],
+            groups,
+        );
+    }
+
+    /// `out[rows][3]`: the largest logit, the sum of exponentials, the target's logit.
+    pub fn nll<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        (rows, vocabulary): (usize, usize),
+        logits: &'a Buffer,
+        targets: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        to.add(
+            &self.nll,
+            &[rows as u32, vocabulary as u32],
+            &[logits, targets, out],
+            grid(rows),
+        );
+    }
+
+    /// The first window's attention of a head, `out[side][side]`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn capture_attention<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        sizes: &Sizes,
+        (head, side): (usize, usize),
+        qkv: &'a Buffer,
+        bias: &'a Buffer,
+        has_bias: bool,
+        softmax: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        let mut parameters = head_words(sizes, has_bias).to_vec();
+        parameters.extend([head as u32, side as u32]);
+        let groups = side.div_ceil(8) as u32;
+        to.add(
+            &self.capture_attention,
+            &parameters,
+            &[qkv, bias, softmax, out],
+            [groups, groups, 1],
+        );
+    }
+
+    /// The first window's mean attention by distance, to `out` from value `start` on, `[H][T]`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn capture_profile<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        sizes: &Sizes,
+        start: usize,
+        qkv: &'a Buffer,
+        bias: &'a Buffer,
+        has_bias: bool,
+        softmax: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        let mut parameters = head_words(sizes, has_bias).to_vec();
+        parameters.push(start as u32);
+        let groups = [sizes.length.div_ceil(64) as u32, sizes.heads as u32, 1];
+        to.add(
+            &self.capture_profile,
+            &parameters,
+            &[qkv, bias, softmax, out],
+            groups,
+        );
+    }
+}
+
+/// The words that the uniforms of attention and both captures begin with.
+fn head_words(sizes: &Sizes, has_bias: bool) -> [u32; 5] {
+    let [length, heads, d_head] = [sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
+    [
+        length,
+        heads,
+        d_head,
+        has_bias.into(),
+        sizes.score_scale.to_bits(),
+    ]
+}

@@ -1,0 +1,118 @@
+use super::device::Device;
+
+/// Bytes between two uniform slots: the alignment that every adapter allows.
+const SLOT_BYTES: u64 = 256;
+/// The most workgroups in one dimension that every adapter allows.
+const GROUPS_MAX: u32 = 65_535;
+
+/// Collects dispatches, then makes their bind groups and the one uniform buffer of them all.
+pub struct Recorder<'a> {
+    device: &'a Device,
+    uniforms: Vec<u8>,
+    dispatches: Vec<Dispatch<'a>>,
+}
+
+struct Dispatch<'a> {
+    pipeline: &'a wgpu::ComputePipeline,
+    buffers: Vec<&'a wgpu::Buffer>,
+    groups: [u32; 3],
+}
+
+/// Dispatches that are ready to run, as often as needed.
+pub struct Recorded {
+    uniforms: wgpu::Buffer,
+    dispatches: Vec<(wgpu::ComputePipeline, wgpu::BindGroup, [u32; 3])>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder without dispatches.
+    pub fn new(device: &'a Device) -> Self {
+        Self {
+            device,
+            uniforms: Vec::new(),
+            dispatches: Vec::new(),
+        }
+    }
+
+    /// Adds a dispatch: `parameters` are the uniform's words (f32 by their bits), `buffers` the storage
+    /// buffers from binding 1 on.
+    pub fn add(
+        &mut self,
+        pipeline: &'a wgpu::ComputePipeline,
+        parameters: &[u32],
+        buffers: &[&'a wgpu::Buffer],
+        groups: [u32; 3],
+    ) {
+        self.uniforms
+            .resize(self.dispatches.len() * SLOT_BYTES as usize, 0);
+        self.uniforms.extend(bytemuck::cast_slice::<u32, u8>(parameters));
+        self.dispatches.push(Dispatch {
+            pipeline,
+            buffers: buffers.to_vec(),
+            groups,
+        });
+    }
+
+    /// Makes the bind groups.
+    pub fn finish(mut self) -> Recorded {
+        self.uniforms
+            .resize(self.dispatches.len().max(1) * SLOT_BYTES as usize, 0);
+        let device = &self.device.device;
+        let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("uniforms"),
+            size: self.uniforms.len() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        self.device.queue.write_buffer(&uniforms, 0, &self.uniforms);
+        let dispatches = self
+            .dispatches
+            .iter()
+            .enumerate()
+            .map(|(slot, dispatch)| {
+                let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &uniforms,
+                    offset: slot as u64 * SLOT_BYTES,
+                    size: wgpu::BufferSize::new(SLOT_BYTES),
+                });
+                let storage = dispatch.buffers.iter().map(|buffer| buffer.as_entire_binding());
+                let entries: Vec<_> = std::iter::once(uniform)
+                    .chain(storage)
+                    .zip(0..)
+                    .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
+                    .collect();
+                let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                    label: None,
+                    layout: &dispatch.pipeline.get_bind_group_layout(0),
+                    entries: &entries,
+                });
+                (dispatch.pipeline.clone(), group, dispatch.groups)
+            })
+            .collect();
+        Recorded { uniforms, dispatches }
+    }
+}
+
+impl Recorded {
+    /// Encodes all dispatches as one pass.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        for (pipeline, group, [x, y, z]) in &self.dispatches {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[]);
+            pass.dispatch_workgroups(*x, *y, *z);
+        }
+    }
+
+    /// Frees the uniform buffer; in the browser dropping it would not.
+    pub fn destroy(&self) {
+        self.uniforms.destroy();
+    }
+}
+
+/// Workgroups in x and y for `count` of them; kernels compute `x + y · num_workgroups.x`.
+pub fn grid(count: usize) -> [u32; 3] {
+    let count = count as u32;
+    let y = count.div_ceil(GROUPS_MAX).max(1);
+    [count.div_ceil(y), y, 1]
+}

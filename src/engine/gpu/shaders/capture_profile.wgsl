@@ -1,0 +1,37 @@
+// Twin of cpu/capture.rs, capture_profile: mean attention by distance of the first window.
+// A thread computes one distance of one head. Partial sums of 64 keep the rounding small.
+struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, start: u32 }
+
+@group(0) @binding(0) var<uniform> p: Parameters;
+@group(0) @binding(1) var<storage, read> qkv: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
+@group(0) @binding(3) var<storage, read> softmax: array<vec2<f32>>;
+// [layers][heads][length]; this layer's begins at `start`.
+@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let distance = id.x;
+    let head = id.y;
+    if distance >= p.length { return; }
+    let d_model = p.heads * p.d_head;
+    let width = 3u * d_model;
+    var shift = 0.0;
+    if p.has_bias != 0u { shift = bias[head * p.length + distance]; }
+    var sum = 0.0;
+    var query = distance;
+    while query < p.length {
+        var part = 0.0;
+        let end = min(query + 64u, p.length);
+        for (; query < end; query++) {
+            let q = query * width + head * p.d_head;
+            let k = (query - distance) * width + d_model + head * p.d_head;
+            var score = 0.0;
+            for (var c = 0u; c < p.d_head; c++) { score += qkv[q + c] * qkv[k + c]; }
+            let stats = softmax[query * p.heads + head];
+            part += exp(max(score * p.score_scale + shift - stats.x, -100.0)) / stats.y;
+        }
+        sum += part;
+    }
+    out[p.start + head * p.length + distance] = sum / f32(p.length - distance);
+}

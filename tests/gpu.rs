@@ -1,0 +1,231 @@
+//! The GPU engine against the CPU twins, on whatever adapter is here (llvmpipe will do). Without one the
+//! tests say so, and fail where LONGVIEW_REQUIRE_GPU is set.
+#![cfg(feature = "gpu")]
+
+use longview::encoding::{Alibi, Encoding, NAMES, PastEnd};
+use longview::engine::gpu::{Device, Kernels, SHADERS, check};
+use longview::engine::{Batch, Captures, Choice, Engine, EngineError, HeadId, Reason, cpu, gpu};
+use std::sync::Arc;
+
+/// The GPU, or nothing where there is none and none is required.
+fn device() -> Option<Arc<Device>> {
+    match pollster::block_on(Device::new()) {
+        Ok(device) => Some(Arc::new(device)),
+        Err(error) => {
+            let required = std::env::var_os("LONGVIEW_REQUIRE_GPU").is_some();
+            assert!(!required, "LONGVIEW_REQUIRE_GPU is set, but: {error}");
+            eprintln!("NOT TESTED: {error}. On Debian: apt-get install mesa-vulkan-drivers");
+            None
+        }
+    }
+}
+
+#[test]
+fn every_kernel_agrees_with_its_twin() {
+    let Some(device) = device() else { return };
+    let found = pollster::block_on(check::kernels(&device, |d_head| device.kernels(d_head))).unwrap();
+    for (name, _) in SHADERS {
+        let cases: Vec<_> = found
+            .iter()
+            .filter(|difference| difference.kernel == *name)
+            .collect();
+        assert!(cases.len() >= 4, "{name} has {} cases", cases.len());
+        let largest = cases
+            .iter()
+            .map(|difference| difference.largest)
+            .fold(0.0, f32::max);
+        eprintln!("{name}: {} cases, largest difference {largest:.1e}", cases.len());
+    }
+    for difference in &found {
+        assert!(difference.is_within(), "{difference:?}");
+    }
+}
+
+/// Only windows past 512 tokens are pooled, and those of the self-check are shorter, to be quick.
+const POOLING: &str = "sum / f32(queries)";
+
+/// One wrong line a kernel: (kernel, right, wrong).
+const BROKEN: &[(&str, &str, &str)] = &[
+    ("embed", "(row % p.length) * p.d", "(row % p.length + 1u) * p.d"),
+    (
+        "layer_norm",
+        "/ f32(p.d) + p.epsilon",
+        "/ f32(p.d - 1u) + p.epsilon",
+    ),
+    ("linear", "k < p.inputs;", "k + 1u < p.inputs;"),
+    (
+        "linear",
+        "case RESIDUAL: { out[at] += value; }",
+        "case RESIDUAL: { out[at] = value; }",
+    ),
+    (
+        "rotate",
+        "a * cosines[angle] - b * sines[angle]",
+        "a * cosines[angle] + b * sines[angle]",
+    ),
+    (
+        "attention",
+        "score += bias[head * p.length + query - key]",
+        "score -= bias[head * p.length + query - key]",
+    ),
+    (
+        "attention",
+        "if first_key + j <= query {",
+        "if first_key + j < query {",
+    ),
+    ("attention", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
+    ("nll", "targets[row]]", "targets[row / 2u]]"),
+    (
+        "capture_attention",
+        "first(id.x + 1u), query + 1u)",
+        "first(id.x + 1u), query)",
+    ),
+    ("capture_attention", POOLING, "sum"),
+    (
+        "capture_profile",
+        "sum / f32(p.length - distance)",
+        "sum / f32(p.length)",
+    ),
+];
+
+#[test]
+fn a_broken_kernel_is_found() {
+    let Some(device) = device() else { return };
+    for (kernel, right, wrong) in BROKEN {
+        let broken = |d_head: usize| {
+            Arc::new(Kernels::altered(&device, d_head, |name, source| {
+                if name != *kernel {
+                    return source;
+                }
+                assert!(source.contains(right), "{kernel} has no line \"{right}\"");
+                source.replace(right, wrong)
+            }))
+        };
+        let found = pollster::block_on(check::kernels(&device, broken)).unwrap();
+        let wrong = found.iter().filter(|difference| !difference.is_within());
+        assert!(
+            wrong.clone().any(|difference| difference.kernel == *kernel),
+            "{kernel}: \"{right}\" was not missed"
+        );
+        // The self-check at start sees it too.
+        let found = pollster::block_on(check::forward(&device, broken)).unwrap();
+        assert!(
+            found.iter().any(|difference| !difference.is_within()),
+            "{kernel}: the self-check passes"
+        );
+    }
+}
+
+#[test]
+fn whole_models_agree() {
+    let Some(device) = device() else { return };
+    for name in NAMES {
+        for (heads, d_head, windows, length) in [(1, 2, 1, 1), (3, 10, 2, 17), (4, 24, 1, 150)] {
+            let mut encoding = Encoding::from_name(name).unwrap();
+            if let Encoding::Learned(learned) = &mut encoding {
+                learned.past_end = PastEnd::LastRow;
+            }
+            let (config, weights) = check::random_model(encoding, heads, d_head);
+            let tokens = check::numbers(windows * (length + 1), 4)
+                .iter()
+                .map(|x| ((x + 1.0) * 30.0) as u32)
+                .collect();
+            let batch = Batch::new(tokens, windows, length).unwrap();
+            let captures = Captures {
+                attention: Some(HeadId {
+                    layer: 0,
+                    head: heads - 1,
+                }),
+                profile: true,
+            };
+            let expected = cpu::Model::new(&config, &weights)
+                .unwrap()
+                .forward(&batch, &captures)
+                .unwrap();
+            let mut model = gpu::Model::new(&device, &config, &weights).unwrap();
+            // Twice: the second run takes the plan of the first.
+            for _ in 0..2 {
+                let got = pollster::block_on(model.forward(&batch, &captures)).unwrap();
+                let far = |a: &[f32], b: &[f32]| {
+                    assert_eq!(a.len(), b.len());
+                    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+                };
+                assert!(
+                    far(&got.nll, &expected.nll) < 5e-5,
+                    "{name}: {}",
+                    far(&got.nll, &expected.nll)
+                );
+                let (got_raster, raster) = (got.attention.unwrap(), expected.attention.clone().unwrap());
+                assert!(far(&got_raster.data, &raster.data) < 1e-5, "{name}");
+                let (got_profile, profile) = (got.profile.unwrap(), expected.profile.clone().unwrap());
+                assert!(far(&got_profile.data, &profile.data) < 1e-5, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_requests_are_refused_as_on_the_cpu() {
+    let Some(device) = device() else { return };
+    let (config, weights) = check::random_model(Encoding::from_name("learned").unwrap(), 2, 4);
+    let mut model = gpu::Model::new(&device, &config, &weights).unwrap();
+    let mut twin = cpu::Model::new(&config, &weights).unwrap();
+    let head = Captures {
+        attention: Some(HeadId { layer: 2, head: 0 }),
+        profile: false,
+    };
+    for (tokens, length, captures) in [
+        (vec![1000; 3], 2, Captures::default()),
+        (vec![0; 3], 2, head),
+        (vec![0; 162], 161, Captures::default()),
+    ] {
+        let batch = Batch::new(tokens, 1, length).unwrap();
+        let error = pollster::block_on(model.forward(&batch, &captures)).unwrap_err();
+        assert_eq!(error, twin.forward(&batch, &captures).unwrap_err());
+    }
+    let mut without = weights.clone();
+    without.remove("final_norm.weight");
+    let error = gpu::Model::new(&device, &config, &without).err().unwrap();
+    assert_eq!(error, EngineError::MissingTensor("final_norm.weight".into()));
+}
+
+#[test]
+fn the_start_says_which_engine_runs_and_why() {
+    let (engine, verdict) = pollster::block_on(Engine::start(Choice::Cpu));
+    assert!(matches!(engine, Engine::Cpu));
+    assert_eq!((verdict.engine, verdict.reason), ("cpu", Reason::Chosen));
+    let Some(device) = device() else { return };
+    let (engine, verdict) = pollster::block_on(Engine::with_device(device.clone(), Choice::Gpu));
+    assert!(matches!(engine, Engine::Gpu(_)), "{verdict:?}");
+    assert_eq!((verdict.engine, verdict.reason), ("gpu", Reason::Agrees));
+    assert!(verdict.max_difference.unwrap() < 5e-5);
+    assert!(verdict.message.contains(&device.description()));
+    let (_, verdict) = pollster::block_on(Engine::with_device(device.clone(), Choice::Auto));
+    let expected = if device.is_software() {
+        Reason::Software
+    } else {
+        Reason::Agrees
+    };
+    assert_eq!(verdict.reason, expected);
+    // The engine loads and runs a model.
+    let (config, weights) = check::random_model(Encoding::Alibi(Alibi::default()), 2, 4);
+    let mut model = engine.load(&config, &weights).unwrap();
+    let batch = Batch::new(vec![1, 2, 3], 1, 2).unwrap();
+    let output = pollster::block_on(model.forward(&batch, &Captures::default())).unwrap();
+    assert_eq!(output.nll.len(), 2);
+}
+
+#[test]
+fn every_shader_is_valid() {
+    for (name, source) in SHADERS {
+        let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|error| {
+            panic!("{name}: {}", error.emit_to_string(source));
+        });
+        naga::valid::Validator::new(
+            naga::valid::ValidationFlags::all(),
+            naga::valid::Capabilities::empty(),
+        )
+        .validate(&module)
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    }
+}
