@@ -4,9 +4,11 @@
 mod checkpoint;
 mod config;
 mod text;
+pub mod tokenizer;
 mod weights;
 
 pub use checkpoint::{Checkpoint, CheckpointError, SIZE_BYTES_MAX};
 pub use config::{Activation, Config, ConfigError};
 pub use text::clean;
+pub use tokenizer::{Tokenizer, TokenizerError};
 pub use weights::{Init, Parameter, Tensor, Weights};
