@@ -1,1 +1,8 @@
-//! What is measured: perplexity by length, loss by position.
+//! What is measured. Pure bookkeeping: it says which windows to run and what to make of the losses; who
+//! runs them (the page's worker, the program, a test) brings the engine.
+
+mod curve;
+mod plan;
+
+pub use curve::{Curve, Point, SEGMENT_TOKENS};
+pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
