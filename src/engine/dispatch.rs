@@ -104,7 +104,9 @@ impl Engine {
             "The CPU runs the models: this build has no GPU engine.".into(),
             None,
         );
+        // In the browser a device belongs to one thread; natively it is shared.
         #[cfg(feature = "gpu")]
+        #[cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
         match Device::new().await {
             Ok(device) => Self::with_device(Arc::new(device), choice).await,
             Err(error) => on_cpu(

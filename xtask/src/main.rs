@@ -8,6 +8,7 @@ mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 /// Build, serve, test, train and measure Longview.
 #[derive(Parser)]
@@ -38,8 +39,19 @@ enum Chore {
     },
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().chore {
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One line with its causes; a stack trace says nothing to who ran a chore.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
         Chore::Build(arguments) => package::build(&arguments).map(|_| ()),
         Chore::Serve(arguments) => serve::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),

@@ -3,7 +3,7 @@
 use crate::serve::Site;
 use crate::workspace::{cargo, find_program, root, run};
 use crate::{install, package};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -113,10 +113,7 @@ impl Report {
     fn part(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
         eprintln!("\n— {name} —");
         let start = Instant::now();
-        let failure = work()
-            .context(name)
-            .err()
-            .map(|error| format!("{:#}", error.root_cause()));
+        let failure = work().err().map(|error| format!("{error:#}"));
         if let Some(failure) = &failure {
             eprintln!("{name}: {failure}");
         }
