@@ -15,7 +15,7 @@ const LIMIT_GZIP_BYTES: usize = 250_000;
 const OUTPUTS: [&str; 3] = ["longview.js", "longview.d.ts", "longview_bg.wasm"];
 
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
-const WASM_OPT: [&str; 9] = [
+const WASM_OPT: [&str; 10] = [
     "-Oz",
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",
@@ -25,6 +25,7 @@ const WASM_OPT: [&str; 9] = [
     "--enable-reference-types",
     "--enable-multivalue",
     "--strip-producers",
+    "--strip-debug",
 ];
 
 #[derive(clap::Args)]
