@@ -1,5 +1,6 @@
 //! The project's chores, run as `cargo xtask CHORE`.
 
+mod bench;
 mod install;
 mod package;
 mod serve;
@@ -37,6 +38,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Print tokens per second of both engines in Chromium
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +59,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Serve(arguments) => serve::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),
         Chore::Train { arguments } => train(&arguments),
+        Chore::Bench(arguments) => bench::run_all(&arguments),
     }
 }
 
