@@ -3,3 +3,12 @@
 mod bench;
 #[cfg(feature = "gpu")]
 mod check;
+mod engine;
+
+use wasm_bindgen::prelude::*;
+
+/// Runs when a page or worker has loaded the module: a panic then says where, in the console.
+#[wasm_bindgen(start)]
+fn start() {
+    console_error_panic_hook::set_once();
+}
