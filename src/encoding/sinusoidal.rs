@@ -38,6 +38,16 @@ pub enum Layout {
 impl Sinusoidal {
     /// The value at a position and one of `d` columns.
     pub fn value(&self, position: usize, column: usize, d: usize) -> f64 {
+        match self.wave(column, d) {
+            Some((frequency, true)) => (position as f64 * frequency).sin(),
+            Some((frequency, false)) => (position as f64 * frequency).cos(),
+            None => 0.0,
+        }
+    }
+
+    /// The frequency of one of `d` columns in radians a token, and whether it is a sine (else a
+    /// cosine); `None` for a column of zeros.
+    pub fn wave(&self, column: usize, d: usize) -> Option<(f64, bool)> {
         let half = d / 2;
         let (pair, is_sine) = match self.layout {
             Layout::Interleaved => (column / 2, column.is_multiple_of(2)),
@@ -45,15 +55,14 @@ impl Sinusoidal {
                 let sines = d.div_ceil(2);
                 (column % sines, column < sines)
             }
-            Layout::Fairseq if column == 2 * half => return 0.0,
+            Layout::Fairseq if column == 2 * half => return None,
             Layout::Fairseq => (column % half, column < half),
         };
         let exponent = match self.layout {
             Layout::Interleaved | Layout::Halves => 2.0 * pair as f64 / d as f64,
             Layout::Fairseq => pair as f64 / (half as f64 - 1.0),
         };
-        let angle = position as f64 * self.base.powf(-exponent);
-        if is_sine { angle.sin() } else { angle.cos() }
+        Some((self.base.powf(-exponent), is_sine))
     }
 }
 

@@ -1,0 +1,178 @@
+use super::bitmap::{Bitmap, cells_for};
+use super::colour::{Colours, Ramp};
+use super::error::FigureError;
+use super::frame::{self, Legend};
+use super::geometry::{Plot, PlotKind, Rect};
+use super::scale::Scale;
+use super::scene::{Align, Scene, Stroke, Text};
+use super::style::Style;
+use super::{size, text};
+use crate::encoding::Alibi;
+
+/// The shared scale: logarithmic in 1 + |bias|, since slopes differ by powers of two.
+struct BiasScale {
+    /// The largest |bias| of any head.
+    most: f64,
+    signed: bool,
+}
+
+impl BiasScale {
+    fn new(slopes: &[f64], length: usize) -> Self {
+        let steepest = slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()));
+        Self {
+            most: (steepest * (length as f64 - 1.0)).max(1e-3),
+            signed: slopes.iter().any(|&slope| slope < 0.0),
+        }
+    }
+
+    /// The place of a bias on the scale, 0 to 1: 1 is no bias at all, or, where some are above zero,
+    /// the middle is.
+    fn part(&self, bias: f64) -> f64 {
+        let size = bias.abs().ln_1p() / self.most.ln_1p();
+        match (self.signed, bias > 0.0) {
+            (false, _) => 1.0 - size,
+            (true, false) => 0.5 - size / 2.0,
+            (true, true) => 0.5 + size / 2.0,
+        }
+    }
+
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let mut sizes = vec![0.0];
+        sizes.extend([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5].into_iter().filter(|tick| *tick <= self.most));
+        let signs: &[f64] = if self.signed { &[-1.0, 1.0] } else { &[-1.0] };
+        let mut ticks: Vec<(f64, String)> = signs
+            .iter()
+            .flat_map(|sign| sizes.iter().map(move |size| sign * size))
+            .map(|bias| (self.part(bias), text::number(bias, 3)))
+            .collect();
+        ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ticks
+    }
+}
+
+/// The height of the slope written over each matrix, CSS px.
+fn label_height(style: &Style) -> f64 {
+    style.text_px() + 7.0
+}
+
+pub(crate) fn compose(
+    scene: &mut Scene,
+    style: &Style,
+    heads: usize,
+    length: usize,
+    slopes: Option<Vec<f64>>,
+    trained: usize,
+) -> Result<(), FigureError> {
+    size("number of heads", heads)?;
+    if heads > 256 {
+        return Err(FigureError::Setting {
+            what: "number of heads",
+            value: heads.to_string(),
+            need: "from 1 to 256",
+        });
+    }
+    let slopes = Alibi { slopes, trained: false }.slopes(heads)?;
+    let (ink, size) = (style.ink(), style.text_px());
+    let bias_scale = BiasScale::new(&slopes, length);
+    let ramp = if bias_scale.signed { Ramp::Signed } else { Ramp::Sequential };
+    let colours = Colours::new(ramp, style.theme);
+
+    let left = text::width(&text::count(length), size) + 12.0;
+    let top = Legend::height(style) + 6.0;
+    let bottom = size * 2.6 + 12.0;
+    let gap = [if style.width < 480.0 { 8.0 } else { 14.0 }, label_height(style) + 4.0];
+    let (width, height) = ((style.width - left - 4.0).max(8.0), (style.height - top - bottom).max(8.0));
+    let (columns, side) = frame::grid(heads, width, height, gap);
+    let side = style.snap(side.floor().max(4.0));
+    let rows = heads.div_ceil(columns);
+    let cells = cells_for(length, side * style.pixel_ratio);
+    let show_trained = trained < length;
+    // One head's |bias| written as "m = " where there is room for it.
+    let wordy = side > text::width("m = 1/256", size) + 4.0;
+
+    for (head, &slope) in slopes.iter().enumerate() {
+        let (row, column) = (head / columns, head % columns);
+        let panel = Rect {
+            x: style.snap(left + column as f64 * (side + gap[0])),
+            y: style.snap(top + row as f64 * (side + gap[1]) + label_height(style)),
+            width: side,
+            height: side,
+        };
+        let bitmap = Bitmap::by_difference(cells, |difference| {
+            if difference < 0 {
+                return ink.masked;
+            }
+            let distance = difference as f64 * length as f64 / cells as f64;
+            colours.at(bias_scale.part(-slope * distance))
+        });
+        scene.image(panel, bitmap);
+        let written = text::slope(slope);
+        let label = if wordy { format!("m = {written}") } else { written };
+        let size = if text::width(&label, size) > side + gap[0] { size * 0.82 } else { size };
+        let words = frame::words(style, panel.x + side / 2.0, panel.y - size * 0.72, label, Align::Centre);
+        scene.text(Text { colour: ink.strong, size, ..words });
+
+        let x = Scale::linear([0.0, length as f64], [panel.x, panel.right()]);
+        let y = Scale::linear([length as f64, 0.0], [panel.bottom(), panel.y]);
+        if show_trained {
+            let stroke = Stroke::new(ink.strong, 1.0).dashed(3.0, 2.5);
+            let (at_x, at_y) = (style.snap_hair(x.px(trained as f64)), style.snap_hair(y.px(trained as f64)));
+            for ends in [[[at_x, panel.y], [at_x, panel.bottom()]], [[panel.x, at_y], [panel.right(), at_y]]] {
+                scene.line(ends, Stroke::new(ink.paper, 2.5).alpha(0.6));
+                scene.line(ends, stroke);
+            }
+        }
+        if row == rows - 1 && column == 0 {
+            axes(scene, style, panel, [&x, &y], length, show_trained.then_some(trained));
+        }
+        scene.geometry.plots.push(Plot::new(PlotKind::Cells, head, panel, &x, &y));
+    }
+
+    frame::heading(scene, style, 0.0, size * 0.6, "↓ query, → key (tokens)");
+    if show_trained {
+        let y = size * 2.1;
+        scene.line([[1.0, y], [23.0, y]], Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0));
+        let words = frame::words(style, 29.0, y, frame::trained_label(trained), Align::Left);
+        scene.text(Text { colour: ink.strong, bold: true, ..words });
+    }
+    let right = (left + columns as f64 * (side + gap[0]) - gap[0]).clamp(left + 120.0, style.width - 2.0);
+    let legend = Legend { colours: &colours, title: "bias (log scale)", ticks: bias_scale.ticks() };
+    let legend_width = (style.width * 0.4).clamp(110.0, 280.0).min(right - 10.0);
+    legend.draw(scene, style, right.max(legend_width + 10.0), 0.0, legend_width);
+    Ok(())
+}
+
+/// Only the first matrix of the last row has numbers: the others share them.
+fn axes(scene: &mut Scene, style: &Style, panel: Rect, [x, y]: [&Scale; 2], length: usize, trained: Option<usize>) {
+    let size = style.text_px();
+    let end = text::count(length);
+    let room = panel.width > text::width(&end, size) + size;
+    let mut ticks = vec![(0.0, "0".to_string())];
+    if let Some(trained) = trained {
+        ticks.push((trained as f64, "L".to_string()));
+    }
+    if room {
+        ticks.push((length as f64, end));
+    }
+    let axis = frame::Axis::new(ticks, String::new());
+    frame::x_axis(scene, style, panel, x, &axis);
+    let down: Vec<_> = axis.ticks.into_iter().filter(|(at, _)| *at == 0.0 || *at == length as f64 || panel.height > 60.0).collect();
+    frame::y_axis(scene, style, panel, y, &frame::Axis::new(down, String::new()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_full_at_zero_and_empty_at_the_end_of_the_steepest_head() {
+        let scale = BiasScale::new(&[0.5, 0.25], 11);
+        assert_eq!(scale.most, 5.0);
+        assert_eq!(scale.part(0.0), 1.0);
+        assert!(scale.part(-5.0).abs() < 1e-12);
+        assert!(scale.part(-1.0) < scale.part(-0.5));
+        let signed = BiasScale::new(&[0.5, -0.25], 11);
+        assert_eq!(signed.part(0.0), 0.5);
+        assert!(signed.part(1.0) > 0.5 && signed.part(-1.0) < 0.5);
+    }
+}

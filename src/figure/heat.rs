@@ -1,0 +1,115 @@
+//! Heat maps of position × dimension, and square ones of query × key: their frames.
+
+use super::bitmap::{Bitmap, cells_for};
+use super::colour::{Colours, Rgb};
+use super::frame::{self, Axis, Legend, Margins};
+use super::geometry::{Plot, PlotKind, Rect};
+use super::scale::{self, Scale};
+use super::scene::{Scene, Stroke};
+use super::style::Style;
+use super::text;
+
+/// Draws position (across) × dimension (down). `column(from, to)` gives the colours of one drawn
+/// column, the positions `from … to − 1`: `[d_model]`.
+pub(crate) fn positions(
+    scene: &mut Scene,
+    style: &Style,
+    [length, d_model]: [usize; 2],
+    trained: Option<usize>,
+    legend: Option<Legend>,
+    mut column: impl FnMut(usize, usize) -> Vec<Rgb>,
+) -> Rect {
+    let size = style.text_px();
+    let legend_width = (style.width * 0.4).clamp(110.0, 240.0);
+    let y_ticks = frame::count_ticks(&scale::positions(d_model, if style.height < 320.0 { 4 } else { 8 }));
+    let y_axis = Axis::new(y_ticks, "↓ dimension");
+    let plot = frame::inside(
+        style,
+        Margins {
+            left: frame::labels_width(&y_axis, style) + 14.0,
+            right: 12.0,
+            top: Legend::height(style) + size * 1.3,
+            bottom: size * 2.6 + 14.0,
+        },
+    );
+    let x = Scale::linear([0.0, length as f64], [plot.x, plot.right()]);
+    let y = Scale::linear([d_model as f64, 0.0], [plot.bottom(), plot.y]);
+    let columns = cells_for(length, plot.width * style.pixel_ratio);
+    let by_column: Vec<Vec<Rgb>> = (0..columns)
+        .map(|index| {
+            let (from, to) = super::bitmap::span(index, columns, length);
+            column(from, to)
+        })
+        .collect();
+    let rows = cells_for(d_model, plot.height * style.pixel_ratio);
+    let bitmap = Bitmap::from_fn(rows, columns, |row, column| by_column[column][row * d_model / rows]);
+    scene.image(plot, bitmap);
+    let x_ticks = scale::positions(length, frame::most_ticks(plot.width, 64.0));
+    frame::heading(scene, style, 0.0, plot.y - 6.0 - size * 0.55, &y_axis.title);
+    frame::y_axis(scene, style, plot, &y, &y_axis);
+    frame::x_axis(scene, style, plot, &x, &Axis::new(frame::count_ticks(&x_ticks), "position (tokens) →"));
+    if let Some(legend) = legend {
+        legend.draw(scene, style, plot.right(), 0.0, legend_width);
+    }
+    if let Some(trained) = trained {
+        frame::mark_trained_x(scene, style, plot, &x, trained, true);
+    }
+    scene.geometry.plots.push(Plot::new(PlotKind::Cells, 0, plot, &x, &y));
+    plot
+}
+
+/// The mean of the positions of one column as a colour, `undefined` where it is not a number.
+pub(crate) fn colour_of(colours: &Colours, t: f64, undefined: Rgb) -> Rgb {
+    if t.is_nan() { undefined } else { colours.at(t) }
+}
+
+/// The frame of one square matrix of query (down) × key (across), L marked on both axes.
+pub(crate) struct Square {
+    pub plot: Rect,
+    x: Scale,
+    y: Scale,
+}
+
+impl Square {
+    /// Lays the square out; with `legend` it leaves room for a legend above.
+    pub fn new(style: &Style, length: usize, legend: bool) -> Self {
+        let size = style.text_px();
+        let left = text::width(&text::count(length), size) + 14.0;
+        let top = size * 2.6 + if legend { Legend::height(style) } else { 0.0 };
+        let outer = frame::inside(style, Margins { left, right: 10.0, top, bottom: size * 2.6 + 14.0 });
+        let side = style.snap(outer.width.min(outer.height));
+        // Where the figure is wider than high, the square stands in the middle.
+        let plot_x = style.snap(outer.x + (outer.width - side) / 2.0);
+        let plot = Rect { x: plot_x, width: side, height: side, ..outer };
+        Self {
+            plot,
+            x: Scale::linear([0.0, length as f64], [plot.x, plot.right()]),
+            y: Scale::linear([length as f64, 0.0], [plot.bottom(), plot.y]),
+        }
+    }
+
+    /// Cells a side for `cells` cells of data.
+    pub fn cells(&self, style: &Style, cells: usize) -> usize {
+        cells_for(cells, self.plot.width * style.pixel_ratio)
+    }
+
+    /// Axes and marks over the bitmap.
+    pub fn finish(&self, scene: &mut Scene, style: &Style, length: usize, trained: usize) {
+        let (plot, size) = (self.plot, style.text_px());
+        let most = frame::most_ticks(plot.width, 56.0).min(8);
+        let ticks = frame::count_ticks(&scale::positions(length, most));
+        let axis = Axis::new(ticks, "key position (tokens) →");
+        frame::x_axis(scene, style, plot, &self.x, &axis);
+        frame::y_axis(scene, style, plot, &self.y, &axis);
+        let title_x = plot.x - frame::labels_width(&axis, style) - 7.0;
+        frame::heading(scene, style, title_x, plot.y - 8.0 - size * 1.7, "↓ query position (tokens)");
+        let edge = style.snap_hair(plot.x);
+        scene.line([[edge, plot.y], [edge, plot.bottom()]], Stroke::new(style.ink().axis, style.hair()));
+        if trained < length {
+            let y = style.snap_hair(self.y.px(trained as f64));
+            frame::mark_line(scene, style, [plot.x, y], [plot.right(), y], true);
+        }
+        frame::mark_trained_x(scene, style, plot, &self.x, trained, true);
+        scene.geometry.plots.push(Plot::new(PlotKind::Cells, 0, plot, &self.x, &self.y));
+    }
+}

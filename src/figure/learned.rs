@@ -1,0 +1,98 @@
+use super::colour::{Colours, Ramp};
+use super::error::FigureError;
+use super::frame::{self, Legend};
+use super::geometry::Rect;
+use super::scene::Scene;
+use super::style::Style;
+use super::{heat, size, text};
+
+/// The largest absolute value that is shown in full colour: the 99th percentile, so that one outlier
+/// does not pale the rest.
+fn reach(values: &[f32]) -> f64 {
+    let mut sizes: Vec<f32> = values.iter().map(|value| value.abs()).filter(|size| size.is_finite()).collect();
+    if sizes.is_empty() {
+        return 1.0;
+    }
+    let at = (sizes.len() - 1) * 99 / 100;
+    let reach = f64::from(*sizes.select_nth_unstable_by(at, f32::total_cmp).1);
+    // One significant digit, upwards: a number to write on the legend.
+    let ten = 10f64.powf(reach.log10().floor());
+    if reach > 0.0 { (reach / ten * 2.0).ceil() / 2.0 * ten } else { 1.0 }
+}
+
+pub(crate) fn compose(
+    scene: &mut Scene,
+    style: &Style,
+    length: usize,
+    trained: usize,
+    d_model: usize,
+    values: &[f32],
+) -> Result<(), FigureError> {
+    size("d_model", d_model)?;
+    let colours = Colours::new(Ramp::Signed, style.theme);
+    let ink = style.ink();
+    let reach = reach(values);
+    let legend = Legend {
+        colours: &colours,
+        title: "value added to the embedding",
+        ticks: vec![
+            (0.0, format!("≤ {}", text::number(-reach, 2))),
+            (0.5, "0".into()),
+            (1.0, format!("≥ {}", text::number(reach, 2))),
+        ],
+    };
+    let legend = (!values.is_empty()).then_some(legend);
+    let plot = heat::positions(scene, style, [length, d_model], Some(trained), legend, |from, to| {
+        let value = |column: usize| {
+            if values.is_empty() || from >= trained {
+                return f64::NAN;
+            }
+            let rows = from..to.min(trained);
+            let count = rows.len() as f64;
+            rows.map(|row| f64::from(values[row * d_model + column])).sum::<f64>() / count
+        };
+        (0..d_model)
+            .map(|column| heat::colour_of(&colours, value(column) / reach * 0.5 + 0.5, ink.masked))
+            .collect()
+    });
+    if values.is_empty() {
+        let inside = Rect { width: plot.width * (trained as f64 / length as f64).min(1.0), ..plot };
+        frame::note(scene, style, inside, "The trained table appears when its model is loaded.");
+    }
+    if length > trained {
+        let left = style.snap(plot.x + plot.width * trained as f64 / length as f64);
+        let past = Rect { x: left, width: plot.right() - left, ..plot };
+        frame::hatch(scene, style, past, ink.axis.mix(ink.masked, 0.45));
+        let sentence = format!("undefined: no row past {}", text::count(trained));
+        let size = style.text_px();
+        if past.width > size * 6.0 {
+            let lines = frame::wrap(&sentence, past.width - 24.0, size);
+            let height = lines.len() as f64 * size * 1.4 + 10.0;
+            let width = lines.iter().map(|line| text::width(line, size)).fold(0.0, f64::max) + 20.0;
+            let back = Rect {
+                x: past.x + (past.width - width) / 2.0,
+                y: past.y + (past.height - height) / 2.0,
+                width,
+                height,
+            };
+            scene.rect(back, ink.masked);
+            frame::note(scene, style, past, &sentence);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reach;
+
+    #[test]
+    fn the_reach_is_a_round_number_that_ignores_outliers() {
+        let mut values: Vec<f32> = (0..1000).map(|i| (i as f32 / 1000.0 - 0.5) * 0.6).collect();
+        values[0] = 1000.0;
+        values[1] = f32::NAN;
+        assert!((reach(&values) - 0.3).abs() < 1e-9);
+        assert_eq!(reach(&[]), 1.0);
+        assert_eq!(reach(&[0.0, 0.0]), 1.0);
+    }
+}

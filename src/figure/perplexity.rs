@@ -1,0 +1,217 @@
+use super::curves::{self, EndLabel};
+use super::error::FigureError;
+use super::frame::{self, Axis, Margins};
+use super::geometry::{Plot, PlotKind, Rect};
+use super::scale::{self, Scale};
+use super::scene::{Align, Scene, Stroke, Text};
+use super::style::Style;
+use super::{Figure, encoding_colour, text};
+use crate::encoding::Encoding;
+use serde::{Deserialize, Serialize};
+
+/// The measured points of one encoding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name as in `encoding::NAMES`.
+    pub encoding: String,
+    /// What must be said with it, such as "last row repeated".
+    #[serde(default)]
+    pub note: Option<String>,
+    /// In any order; they appear as they are measured.
+    pub points: Vec<Point>,
+}
+
+/// Perplexity at one length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub length: usize,
+    /// `None` or not finite: it has no value.
+    #[serde(default)]
+    pub perplexity: Option<f64>,
+    /// Of the perplexity, in its unit.
+    #[serde(default)]
+    pub standard_error: Option<f64>,
+}
+
+impl Point {
+    pub(crate) fn value(&self) -> Option<f64> {
+        self.perplexity.filter(|value| value.is_finite() && *value > 0.0)
+    }
+}
+
+/// The encoding's name for readers, or the given name of an unknown one.
+pub(crate) fn title(name: &str) -> String {
+    Encoding::from_name(name).map_or(name.to_string(), |encoding| match encoding {
+        // Room at the end of a curve is dear.
+        Encoding::None(_) => "NoPE".to_string(),
+        other => other.title().to_string(),
+    })
+}
+
+/// The y range: all points, but no more than thirty times the best one; a wilder one is drawn at the
+/// upper edge with an arrow.
+fn y_range(series: &[Series]) -> [f64; 2] {
+    let values = || series.iter().flat_map(|series| &series.points).filter_map(Point::value);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(0.0, f64::max);
+    if high == 0.0 {
+        return [10.0, 100.0];
+    }
+    let high = high.min(low * 30.0).max(low * 1.5);
+    [low / 1.08, high * 1.08]
+}
+
+pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Result<(), FigureError> {
+    let Figure::Perplexity { trained_length, length, selected, series, undefined } = figure else {
+        return Ok(());
+    };
+    let size = style.text_px();
+    let label = |series: &Series| match &series.note {
+        Some(note) if style.width >= 480.0 => format!("{} ({note})", title(&series.encoding)),
+        _ => title(&series.encoding),
+    };
+    let labels: Vec<String> = series.iter().map(label).collect();
+    let lengths = || series.iter().flat_map(|series| &series.points).map(|point| point.length as f64);
+    let first = lengths().fold((*trained_length).min(*length) as f64, f64::min).max(1.0);
+    let last = lengths().fold((*trained_length).max(*length) as f64, f64::max);
+    let notes = notes(style, undefined, *trained_length);
+    let margins = Margins {
+        left: 36.0,
+        right: curves::room(labels.iter().map(String::as_str), style).max(24.0),
+        top: size * 3.2,
+        bottom: size * 2.6 + 14.0 + notes.len() as f64 * size * 1.5,
+    };
+    let plot = frame::inside(style, margins);
+    let x = Scale::log([first, last], [plot.x, plot.right()]);
+    let y = Scale::log(y_range(series), [plot.bottom(), plot.y]);
+
+    let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 26.0) as usize).clamp(3, 8));
+    frame::heading(scene, style, 0.0, size * 0.7, "↑ perplexity (log scale)");
+    frame::y_axis(scene, style, plot, &y, &Axis::new(frame::number_ticks(&y_ticks), "").with_grid());
+    let x_ticks = scale::powers_of_two(first, last, frame::most_ticks(plot.width, 46.0));
+    let x_axis = Axis::new(frame::count_ticks(&x_ticks), "length T (tokens, log scale) →");
+    frame::x_axis(scene, style, plot, &x, &x_axis);
+    mark_length(scene, style, plot, &x, *length, *trained_length);
+    frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
+    if series.iter().all(|series| series.points.iter().all(|point| point.value().is_none())) {
+        frame::note(scene, style, plot, "Perplexities appear as they are measured.");
+    }
+
+    let mut ends = Vec::new();
+    let order = series.iter().zip(&labels).filter(|(series, _)| series.encoding != *selected);
+    let order = order.chain(series.iter().zip(&labels).filter(|(series, _)| series.encoding == *selected));
+    for (series, label) in order {
+        let strong = series.encoding == *selected;
+        let colour = encoding_colour(&series.encoding, style.theme);
+        let end = draw_series(scene, style, series, [&x, &y], colour, strong);
+        ends.extend(end.map(|at| EndLabel { at, text: label.clone(), colour, strong }));
+    }
+    curves::end_labels(scene, style, plot, ends);
+
+    let mut note_y = plot.bottom() + size * 2.6 + 14.0 + size * 0.6;
+    for (name, line) in notes {
+        let words = frame::words(style, style.width - 2.0, note_y, line, Align::Right);
+        scene.text(Text { colour: encoding_colour(&name, style.theme), ..words });
+        note_y += size * 1.5;
+    }
+    scene.geometry.plots.push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
+    Ok(())
+}
+
+/// Draws one encoding's points; the place of its last one.
+fn draw_series(
+    scene: &mut Scene,
+    style: &Style,
+    series: &Series,
+    [x, y]: [&Scale; 2],
+    colour: super::Rgb,
+    strong: bool,
+) -> Option<[f64; 2]> {
+    let mut points: Vec<&Point> = series.points.iter().filter(|point| point.length > 0).collect();
+    points.sort_by_key(|point| point.length);
+    let place = |point: &Point| {
+        let up = point.value().map_or(f64::NAN, |value| y.px_clamped(value));
+        [x.px(point.length as f64), up]
+    };
+    let width = if strong { 2.75 } else { 1.5 };
+    scene.line(points.iter().map(|point| place(point)), Stroke::new(colour, width));
+    for point in &points {
+        let Some(value) = point.value() else { continue };
+        let at = place(point);
+        if let Some(error) = point.standard_error.filter(|error| error.is_finite() && *error > 0.0) {
+            let (low, high) = (y.px_clamped((value - error).max(value * 0.01)), y.px_clamped(value + error));
+            let stroke = Stroke::new(colour, 1.0);
+            scene.line([[at[0], low], [at[0], high]], stroke);
+            for end in [low, high] {
+                scene.line([[at[0] - 2.5, end], [at[0] + 2.5, end]], stroke);
+            }
+        }
+        if y.contains(value) {
+            scene.disc(at, if strong { 3.5 } else { 2.5 }, colour);
+        } else {
+            // Above the range: an arrow at the edge.
+            scene.area(vec![[at[0] - 4.0, at[1] + 7.0], [at[0] + 4.0, at[1] + 7.0], [at[0], at[1]]], colour, 1.0);
+        }
+    }
+    let end = points.iter().rev().find(|point| point.value().is_some())?;
+    if strong || points.len() > 1 {
+        let at = place(end);
+        scene.disc(at, if strong { 1.5 } else { 0.8 }, style.ink().paper);
+    }
+    Some(place(end))
+}
+
+/// The current length: a pale band with its number.
+fn mark_length(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, length: usize, trained: usize) {
+    if !x.contains(length as f64) || length == trained {
+        return;
+    }
+    let (ink, size) = (style.ink(), style.text_px());
+    let at = style.snap_hair(x.px(length as f64));
+    scene.line([[at, plot.y - 4.0], [at, plot.bottom()]], Stroke::new(ink.axis, 1.25));
+    let label = format!("T = {}", text::count(length));
+    let half = text::width(&label, size) / 2.0 + 2.0;
+    let mut middle = at.clamp(half, (style.width - half).max(half));
+    // Beside the mark of L, not on it.
+    let clear = half + text::width(&frame::trained_label(trained), size) * 0.55 + 8.0;
+    let trained_at = x.px(trained as f64);
+    if (middle - trained_at).abs() < clear {
+        middle = trained_at + if length > trained { clear } else { -clear };
+    }
+    let words = frame::words(style, middle, plot.y - 6.0 - size * 0.55, label, Align::Centre);
+    scene.text(Text { colour: ink.strong, ..words });
+}
+
+/// `(encoding, line)` below the axis.
+fn notes(style: &Style, undefined: &[String], trained: usize) -> Vec<(String, String)> {
+    undefined
+        .iter()
+        .map(|name| {
+            let line = match Encoding::from_name(name) {
+                Some(Encoding::Learned(_)) => format!("Learned: undefined, no row past {}", text::count(trained)),
+                Some(_) => format!("{}: undefined past {}", title(name), text::count(trained)),
+                None => name.clone(),
+            };
+            let fits = text::width(&line, style.text_px()) < style.width;
+            (name.clone(), if fits { line } else { title(name) + ": undefined" })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: &[f64]) -> Vec<Series> {
+        let point = |&value: &f64| Point { length: 16, perplexity: Some(value), standard_error: None };
+        vec![Series { encoding: "alibi".into(), note: None, points: values.iter().map(point).collect() }]
+    }
+
+    #[test]
+    fn the_range_holds_all_usual_points_and_clips_wild_ones() {
+        let [low, high] = y_range(&series(&[23.0, 99.0]));
+        assert!(low < 23.0 && high > 99.0);
+        assert!(y_range(&series(&[23.0, 1e9]))[1] < 1000.0);
+        assert_eq!(y_range(&series(&[f64::NAN, f64::INFINITY])), [10.0, 100.0]);
+    }
+}
