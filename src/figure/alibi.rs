@@ -38,7 +38,11 @@ impl BiasScale {
 
     fn ticks(&self) -> Vec<(f64, String)> {
         let mut sizes = vec![0.0];
-        sizes.extend([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5].into_iter().filter(|tick| *tick <= self.most));
+        sizes.extend(
+            [0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5]
+                .into_iter()
+                .filter(|tick| *tick <= self.most),
+        );
         let signs: &[f64] = if self.signed { &[-1.0, 1.0] } else { &[-1.0] };
         let mut ticks: Vec<(f64, String)> = signs
             .iter()
@@ -71,17 +75,31 @@ pub(crate) fn compose(
             need: "from 1 to 256",
         });
     }
-    let slopes = Alibi { slopes, trained: false }.slopes(heads)?;
+    let slopes = Alibi {
+        slopes,
+        trained: false,
+    }
+    .slopes(heads)?;
     let (ink, size) = (style.ink(), style.text_px());
     let bias_scale = BiasScale::new(&slopes, length);
-    let ramp = if bias_scale.signed { Ramp::Signed } else { Ramp::Sequential };
+    let ramp = if bias_scale.signed {
+        Ramp::Signed
+    } else {
+        Ramp::Sequential
+    };
     let colours = Colours::new(ramp, style.theme);
 
     let left = text::width(&text::count(length), size) + 12.0;
     let top = Legend::height(style) + 6.0;
     let bottom = size * 2.6 + 12.0;
-    let gap = [if style.width < 480.0 { 8.0 } else { 14.0 }, label_height(style) + 4.0];
-    let (width, height) = ((style.width - left - 4.0).max(8.0), (style.height - top - bottom).max(8.0));
+    let gap = [
+        if style.width < 480.0 { 8.0 } else { 14.0 },
+        label_height(style) + 4.0,
+    ];
+    let (width, height) = (
+        (style.width - left - 4.0).max(8.0),
+        (style.height - top - bottom).max(8.0),
+    );
     let (columns, side) = frame::grid(heads, width, height, gap);
     let side = style.snap(side.floor().max(4.0));
     let rows = heads.div_ceil(columns);
@@ -108,42 +126,90 @@ pub(crate) fn compose(
         scene.image(panel, bitmap);
         let written = text::slope(slope);
         let label = if wordy { format!("m = {written}") } else { written };
-        let size = if text::width(&label, size) > side + gap[0] { size * 0.82 } else { size };
-        let words = frame::words(style, panel.x + side / 2.0, panel.y - size * 0.72, label, Align::Centre);
-        scene.text(Text { colour: ink.strong, size, ..words });
+        let size = if text::width(&label, size) > side + gap[0] {
+            size * 0.82
+        } else {
+            size
+        };
+        let words = frame::words(
+            style,
+            panel.x + side / 2.0,
+            panel.y - size * 0.72,
+            label,
+            Align::Centre,
+        );
+        scene.text(Text {
+            colour: ink.strong,
+            size,
+            ..words
+        });
 
         let x = Scale::linear([0.0, length as f64], [panel.x, panel.right()]);
         let y = Scale::linear([length as f64, 0.0], [panel.bottom(), panel.y]);
         if show_trained {
             let stroke = Stroke::new(ink.strong, 1.0).dashed(3.0, 2.5);
-            let (at_x, at_y) = (style.snap_hair(x.px(trained as f64)), style.snap_hair(y.px(trained as f64)));
-            for ends in [[[at_x, panel.y], [at_x, panel.bottom()]], [[panel.x, at_y], [panel.right(), at_y]]] {
+            let (at_x, at_y) = (
+                style.snap_hair(x.px(trained as f64)),
+                style.snap_hair(y.px(trained as f64)),
+            );
+            for ends in [
+                [[at_x, panel.y], [at_x, panel.bottom()]],
+                [[panel.x, at_y], [panel.right(), at_y]],
+            ] {
                 scene.line(ends, Stroke::new(ink.paper, 2.5).alpha(0.6));
                 scene.line(ends, stroke);
             }
         }
         if row == rows - 1 && column == 0 {
-            axes(scene, style, panel, [&x, &y], length, show_trained.then_some(trained));
+            axes(
+                scene,
+                style,
+                panel,
+                [&x, &y],
+                length,
+                show_trained.then_some(trained),
+            );
         }
-        scene.geometry.plots.push(Plot::new(PlotKind::Cells, head, panel, &x, &y));
+        scene
+            .geometry
+            .plots
+            .push(Plot::new(PlotKind::Cells, head, panel, &x, &y));
     }
 
     frame::heading(scene, style, 0.0, size * 0.6, "↓ query, → key (tokens)");
     if show_trained {
         let y = size * 2.1;
-        scene.line([[1.0, y], [23.0, y]], Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0));
+        scene.line(
+            [[1.0, y], [23.0, y]],
+            Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0),
+        );
         let words = frame::words(style, 29.0, y, frame::trained_label(trained), Align::Left);
-        scene.text(Text { colour: ink.strong, bold: true, ..words });
+        scene.text(Text {
+            colour: ink.strong,
+            bold: true,
+            ..words
+        });
     }
     let right = (left + columns as f64 * (side + gap[0]) - gap[0]).clamp(left + 120.0, style.width - 2.0);
-    let legend = Legend { colours: &colours, title: "bias (log scale)", ticks: bias_scale.ticks() };
+    let legend = Legend {
+        colours: &colours,
+        title: "bias (log scale)",
+        ticks: bias_scale.ticks(),
+    };
     let legend_width = (style.width * 0.4).clamp(110.0, 280.0).min(right - 10.0);
     legend.draw(scene, style, right.max(legend_width + 10.0), 0.0, legend_width);
     Ok(())
 }
 
 /// Only the first matrix of the last row has numbers: the others share them.
-fn axes(scene: &mut Scene, style: &Style, panel: Rect, [x, y]: [&Scale; 2], length: usize, trained: Option<usize>) {
+fn axes(
+    scene: &mut Scene,
+    style: &Style,
+    panel: Rect,
+    [x, y]: [&Scale; 2],
+    length: usize,
+    trained: Option<usize>,
+) {
     let size = style.text_px();
     let end = text::count(length);
     let room = panel.width > text::width(&end, size) + size;
@@ -156,7 +222,11 @@ fn axes(scene: &mut Scene, style: &Style, panel: Rect, [x, y]: [&Scale; 2], leng
     }
     let axis = frame::Axis::new(ticks, String::new());
     frame::x_axis(scene, style, panel, x, &axis);
-    let down: Vec<_> = axis.ticks.into_iter().filter(|(at, _)| *at == 0.0 || *at == length as f64 || panel.height > 60.0).collect();
+    let down: Vec<_> = axis
+        .ticks
+        .into_iter()
+        .filter(|(at, _)| *at == 0.0 || *at == length as f64 || panel.height > 60.0)
+        .collect();
     frame::y_axis(scene, style, panel, y, &frame::Axis::new(down, String::new()));
 }
 

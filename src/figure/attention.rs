@@ -43,7 +43,10 @@ pub(crate) fn compose(
                 return ink.masked;
             }
             let cells = (row..row_end).flat_map(|r| &values[r * side + column..r * side + column_end]);
-            let weight = cells.fold(f32::NEG_INFINITY, |most, &w| if w.is_nan() || w > most { w } else { most });
+            let weight = cells.fold(
+                f32::NEG_INFINITY,
+                |most, &w| if w.is_nan() || w > most { w } else { most },
+            );
             heat::colour_of(&colours, part(f64::from(weight)), ink.undefined)
         })
     };
@@ -57,14 +60,26 @@ pub(crate) fn compose(
             .iter()
             .map(|&weight| {
                 let number = super::text::number(weight, 1);
-                (part(weight), if weight == FLOOR { format!("≤ {number}") } else { number })
+                (
+                    part(weight),
+                    if weight == FLOOR {
+                        format!("≤ {number}")
+                    } else {
+                        number
+                    },
+                )
             })
             .collect(),
     };
     let width = square.plot.width.min(260.0);
     legend.draw(scene, style, square.plot.right(), 0.0, width);
     if values.is_empty() {
-        frame::note(scene, style, square.plot, "Attention appears when the model has run.");
+        frame::note(
+            scene,
+            style,
+            square.plot,
+            "Attention appears when the model has run.",
+        );
     }
     Ok(())
 }

@@ -31,7 +31,11 @@ impl Bitmap {
             let start = (side - 1 - row) * 4;
             rgba.extend_from_slice(&line[start..start + side * 4]);
         }
-        Self { columns: side, rows: side, rgba }
+        Self {
+            columns: side,
+            rows: side,
+            rgba,
+        }
     }
 
     /// The colour of a cell.

@@ -143,11 +143,20 @@ mod tests {
     #[test]
     fn every_encoding_has_its_own_readable_colour() {
         for theme in [Theme::Light, Theme::Dark] {
-            let paper = Style { theme, ..Style::default() }.ink().paper;
+            let paper = Style {
+                theme,
+                ..Style::default()
+            }
+            .ink()
+            .paper;
             let mut seen = Vec::new();
             for name in NAMES {
                 let colour = encoding_colour(name, theme);
-                assert!(contrast(colour, paper) >= 4.5, "{name} {theme:?} {}", contrast(colour, paper));
+                assert!(
+                    contrast(colour, paper) >= 4.5,
+                    "{name} {theme:?} {}",
+                    contrast(colour, paper)
+                );
                 assert!(!seen.contains(&colour), "{name} shares its colour");
                 seen.push(colour);
             }
@@ -158,9 +167,14 @@ mod tests {
     fn the_sequential_scale_changes_steadily_in_lightness() {
         for theme in [Theme::Light, Theme::Dark] {
             let colours = Colours::new(Ramp::Sequential, theme);
-            let lightness: Vec<f64> = (0..=16).map(|i| colours.at(f64::from(i) / 16.0).luminance()).collect();
+            let lightness: Vec<f64> = (0..=16)
+                .map(|i| colours.at(f64::from(i) / 16.0).luminance())
+                .collect();
             let falls = theme == Theme::Light;
-            assert!(lightness.windows(2).all(|pair| (pair[1] < pair[0]) == falls), "{lightness:?}");
+            assert!(
+                lightness.windows(2).all(|pair| (pair[1] < pair[0]) == falls),
+                "{lightness:?}"
+            );
         }
     }
 

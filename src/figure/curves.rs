@@ -18,7 +18,9 @@ pub(crate) struct EndLabel {
 
 /// The room that end labels need right of a plot, CSS px.
 pub(crate) fn room<'a>(labels: impl IntoIterator<Item = &'a str>, style: &Style) -> f64 {
-    let widths = labels.into_iter().map(|label| text::width(label, style.text_px()) * 1.06);
+    let widths = labels
+        .into_iter()
+        .map(|label| text::width(label, style.text_px()) * 1.06);
     widths.fold(0.0, f64::max) + 20.0
 }
 
@@ -42,12 +44,27 @@ pub(crate) fn end_labels(scene: &mut Scene, style: &Style, plot: Rect, mut label
     for (label, y) in labels.iter().zip(places) {
         let start = plot.right() + 14.0;
         if label.at[0] < plot.right() - 1.0 || (y - label.at[1]).abs() > 1.0 {
-            let way = [[label.at[0] + 4.0, label.at[1]], [plot.right() + 4.0, label.at[1]], [start - 2.0, y]];
+            let way = [
+                [label.at[0] + 4.0, label.at[1]],
+                [plot.right() + 4.0, label.at[1]],
+                [start - 2.0, y],
+            ];
             let stroke = Stroke::new(label.colour, 1.0).alpha(0.45);
-            scene.line(if label.at[0] < plot.right() - 8.0 { way.to_vec() } else { way[1..].to_vec() }, stroke);
+            scene.line(
+                if label.at[0] < plot.right() - 8.0 {
+                    way.to_vec()
+                } else {
+                    way[1..].to_vec()
+                },
+                stroke,
+            );
         }
         let words = frame::words(style, start, y, label.text.as_str(), Align::Left);
-        scene.text(Text { colour: label.colour, bold: label.strong, ..words });
+        scene.text(Text {
+            colour: label.colour,
+            bold: label.strong,
+            ..words
+        });
     }
 }
 
@@ -89,7 +106,10 @@ mod tests {
     fn labels_do_not_overlap_and_stay_inside() {
         let places = spread(&[10.0, 12.0, 13.0, 60.0, 95.0, 99.0], 12.0, 0.0, 100.0);
         assert_eq!(places.len(), 6);
-        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 12.0 - 1e-9), "{places:?}");
+        assert!(
+            places.windows(2).all(|pair| pair[1] - pair[0] >= 12.0 - 1e-9),
+            "{places:?}"
+        );
         assert!(places[0] >= 0.0 && places[5] <= 100.0, "{places:?}");
         assert_eq!(places[3], 60.0);
     }

@@ -16,7 +16,17 @@ pub(crate) fn compose(
     figure: &Figure,
     values: &[f32],
 ) -> Result<(), FigureError> {
-    let Figure::Distance { length, trained_length, layers, heads, layer, head, logarithmic, encoding } = figure else {
+    let Figure::Distance {
+        length,
+        trained_length,
+        layers,
+        heads,
+        layer,
+        head,
+        logarithmic,
+        encoding,
+    } = figure
+    else {
         return Ok(());
     };
     let (length, heads) = (*length, *heads);
@@ -24,7 +34,11 @@ pub(crate) fn compose(
     for (what, value, count) in [("layer", *layer, *layers), ("head", *head, heads)] {
         if value >= count {
             let need = "below the number of layers or heads";
-            return Err(FigureError::Setting { what, value: value.to_string(), need });
+            return Err(FigureError::Setting {
+                what,
+                value: value.to_string(),
+                need,
+            });
         }
     }
     let text_px = style.text_px();
@@ -38,7 +52,11 @@ pub(crate) fn compose(
     let plot = frame::inside(style, margins);
     let across = [plot.x, plot.right()];
     let last = (length - 1).max(1) as f64;
-    let x = if *logarithmic { Scale::log([ZERO, last], across) } else { Scale::linear([0.0, last], across) };
+    let x = if *logarithmic {
+        Scale::log([ZERO, last], across)
+    } else {
+        Scale::linear([0.0, last], across)
+    };
     let profile = |head: usize| &values[(layer * heads + head) * length..][..length];
 
     let curves: Vec<Vec<(f64, f64)>> = if values.is_empty() {
@@ -46,21 +64,45 @@ pub(crate) fn compose(
     } else {
         (0..heads).map(|head| pooled(profile(head), &x)).collect()
     };
-    let shown = curves.iter().flatten().map(|&(_, weight)| weight).filter(|weight| *weight > 0.0);
-    let (low, high) = shown.fold((1.0f64, 1e-3f64), |(low, high), weight| (low.min(weight), high.max(weight)));
+    let shown = curves
+        .iter()
+        .flatten()
+        .map(|&(_, weight)| weight)
+        .filter(|weight| *weight > 0.0);
+    let (low, high) = shown.fold((1.0f64, 1e-3f64), |(low, high), weight| {
+        (low.min(weight), high.max(weight))
+    });
     // At most six powers of ten: what is smaller is as good as nothing.
-    let y = Scale::log([(low * 0.8).max(high * 1e-6), (high * 1.3).min(1.0)], [plot.bottom(), plot.y]);
+    let y = Scale::log(
+        [(low * 0.8).max(high * 1e-6), (high * 1.3).min(1.0)],
+        [plot.bottom(), plot.y],
+    );
 
     let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 30.0) as usize).clamp(3, 8));
-    frame::heading(scene, style, 0.0, text_px * 0.7, "↑ mean attention weight (log scale)");
-    frame::y_axis(scene, style, plot, &y, &Axis::new(frame::number_ticks(&y_ticks), "").with_grid());
+    frame::heading(
+        scene,
+        style,
+        0.0,
+        text_px * 0.7,
+        "↑ mean attention weight (log scale)",
+    );
+    frame::y_axis(
+        scene,
+        style,
+        plot,
+        &y,
+        &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
+    );
     let most = frame::most_ticks(plot.width, 52.0);
     let x_axis = if *logarithmic {
         let mut ticks = vec![(ZERO, "0".to_string())];
         ticks.extend(frame::count_ticks(&scale::powers_of_two(1.0, last, most)));
         Axis::new(ticks, "distance (tokens, log scale) →")
     } else {
-        Axis::new(frame::count_ticks(&scale::positions(last as usize, most)), "distance (tokens) →")
+        Axis::new(
+            frame::count_ticks(&scale::positions(last as usize, most)),
+            "distance (tokens) →",
+        )
     };
     frame::x_axis(scene, style, plot, &x, &x_axis);
     frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
@@ -78,19 +120,35 @@ pub(crate) fn compose(
         let points: Vec<[f64; 2]> = curve
             .iter()
             .map(|&(distance, weight)| {
-                let at = if weight.is_nan() { f64::NAN } else { y.px_clamped(weight.max(floor)) };
+                let at = if weight.is_nan() {
+                    f64::NAN
+                } else {
+                    y.px_clamped(weight.max(floor))
+                };
                 [x.px(distance), at]
             })
             .collect();
         if let Some(&at) = points.iter().rev().find(|point| point[1].is_finite()) {
             let colour = if chosen { strong } else { style.ink().muted };
-            ends.push(EndLabel { at, text: labels[index].clone(), colour, strong: chosen });
+            ends.push(EndLabel {
+                at,
+                text: labels[index].clone(),
+                colour,
+                strong: chosen,
+            });
         }
-        let stroke = if chosen { Stroke::new(strong, 2.25) } else { Stroke::new(pale, 1.25) };
+        let stroke = if chosen {
+            Stroke::new(strong, 2.25)
+        } else {
+            Stroke::new(pale, 1.25)
+        };
         scene.line(points, stroke);
     }
     curves::end_labels(scene, style, plot, ends);
-    scene.geometry.plots.push(Plot::new(PlotKind::Curves, *head, plot, &x, &y));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Curves, *head, plot, &x, &y));
     Ok(())
 }
 
@@ -99,7 +157,11 @@ fn pooled(profile: &[f32], x: &Scale) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     let (mut sums, mut count, mut pixel) = ((0.0, 0.0), 0.0, f64::NEG_INFINITY);
     for (distance, &weight) in profile.iter().enumerate() {
-        let distance = if x.is_log() { (distance as f64).max(ZERO) } else { distance as f64 };
+        let distance = if x.is_log() {
+            (distance as f64).max(ZERO)
+        } else {
+            distance as f64
+        };
         let here = x.px(distance).floor();
         if here != pixel && count > 0.0 {
             points.push((sums.0 / count, sums.1 / count));

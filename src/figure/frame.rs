@@ -17,7 +17,11 @@ pub(crate) struct Axis {
 
 impl Axis {
     pub fn new(ticks: Vec<(f64, String)>, title: impl Into<String>) -> Self {
-        Self { ticks, title: title.into(), grid: false }
+        Self {
+            ticks,
+            title: title.into(),
+            grid: false,
+        }
     }
 
     pub fn with_grid(self) -> Self {
@@ -27,7 +31,9 @@ impl Axis {
 
 /// Ticks at whole numbers, written as counts.
 pub(crate) fn count_ticks(at: &[f64]) -> Vec<(f64, String)> {
-    at.iter().map(|&tick| (tick, text::count(tick as usize))).collect()
+    at.iter()
+        .map(|&tick| (tick, text::count(tick as usize)))
+        .collect()
 }
 
 /// Ticks written to three significant digits.
@@ -49,12 +55,20 @@ pub(crate) fn inside(style: &Style, margins: Margins) -> Rect {
     let (left, top) = (style.snap(margins.left), style.snap(margins.top));
     let right = style.snap((style.width - margins.right).max(left + 8.0));
     let bottom = style.snap((style.height - margins.bottom).max(top + 8.0));
-    Rect { x: left, y: top, width: right - left, height: bottom - top }
+    Rect {
+        x: left,
+        y: top,
+        width: right - left,
+        height: bottom - top,
+    }
 }
 
 /// The width that an axis' numbers need, CSS px.
 pub(crate) fn labels_width(axis: &Axis, style: &Style) -> f64 {
-    let widths = axis.ticks.iter().map(|(_, label)| text::width(label, style.text_px()));
+    let widths = axis
+        .ticks
+        .iter()
+        .map(|(_, label)| text::width(label, style.text_px()));
     widths.fold(0.0, f64::max)
 }
 
@@ -64,7 +78,15 @@ pub(crate) fn most_ticks(px: f64, label: f64) -> usize {
 }
 
 pub(crate) fn words(style: &Style, x: f64, y: f64, words: impl Into<String>, align: Align) -> Text {
-    Text { x, y, text: words.into(), size: style.text_px(), colour: style.ink().muted, align, bold: false }
+    Text {
+        x,
+        y,
+        text: words.into(),
+        size: style.text_px(),
+        colour: style.ink().muted,
+        align,
+        bold: false,
+    }
 }
 
 /// The x axis under a plot: line, ticks, numbers that do not touch, and the title at its right end,
@@ -76,7 +98,10 @@ pub(crate) fn x_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
     for (value, label) in axis.ticks.iter().filter(|(value, _)| scale.contains(*value)) {
         let x = style.snap_hair(scale.px(*value));
         if axis.grid {
-            scene.line([[x, plot.y], [x, plot.bottom()]], Stroke::new(ink.grid, style.hair()));
+            scene.line(
+                [[x, plot.y], [x, plot.bottom()]],
+                Stroke::new(ink.grid, style.hair()),
+            );
         }
         scene.line([[x, base], [x, base + 4.0]], Stroke::new(ink.axis, style.hair()));
         let half = text::width(label, size) / 2.0;
@@ -85,10 +110,25 @@ pub(crate) fn x_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
             continue;
         }
         free = middle + half + size * 0.5;
-        scene.text(words(style, middle, base + 5.0 + size * 0.75, label.as_str(), Align::Centre));
+        scene.text(words(
+            style,
+            middle,
+            base + 5.0 + size * 0.75,
+            label.as_str(),
+            Align::Centre,
+        ));
     }
-    scene.line([[plot.x, base], [plot.right(), base]], Stroke::new(ink.axis, style.hair()));
-    let title = words(style, plot.right(), base + 8.0 + size * 2.0, axis.title.as_str(), Align::Right);
+    scene.line(
+        [[plot.x, base], [plot.right(), base]],
+        Stroke::new(ink.axis, style.hair()),
+    );
+    let title = words(
+        style,
+        plot.right(),
+        base + 8.0 + size * 2.0,
+        axis.title.as_str(),
+        Align::Right,
+    );
     scene.text(title);
 }
 
@@ -98,7 +138,10 @@ pub(crate) fn y_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
     for (value, label) in axis.ticks.iter().filter(|(value, _)| scale.contains(*value)) {
         let y = style.snap_hair(scale.px(*value));
         if axis.grid {
-            scene.line([[plot.x, y], [plot.right(), y]], Stroke::new(ink.grid, style.hair()));
+            scene.line(
+                [[plot.x, y], [plot.right(), y]],
+                Stroke::new(ink.grid, style.hair()),
+            );
         }
         scene.text(words(style, plot.x - 7.0, y, label.as_str(), Align::Right));
     }
@@ -135,8 +178,18 @@ pub(crate) fn mark_trained_x(
     let label = trained_label(trained);
     let half = text::width(&label, style.text_px()) / 2.0 + 2.0;
     let middle = x.clamp(half.min(style.width / 2.0), (style.width - half).max(half));
-    let label = words(style, middle, plot.y - 6.0 - style.text_px() * 0.55, label, Align::Centre);
-    scene.text(Text { colour: style.ink().strong, bold: true, ..label });
+    let label = words(
+        style,
+        middle,
+        plot.y - 6.0 - style.text_px() * 0.55,
+        label,
+        Align::Centre,
+    );
+    scene.text(Text {
+        colour: style.ink().strong,
+        bold: true,
+        ..label
+    });
 }
 
 /// How L is written everywhere.
@@ -169,12 +222,18 @@ impl Legend<'_> {
             height: style.snap(bar_top + 8.0) - bar_top,
         };
         scene.text(words(style, right, top + size * 0.5, self.title, Align::Right));
-        scene.image(bar, Bitmap::from_fn(1, 128, |_, column| self.colours.at(column as f64 / 127.0)));
+        scene.image(
+            bar,
+            Bitmap::from_fn(1, 128, |_, column| self.colours.at(column as f64 / 127.0)),
+        );
         let mut free = f64::NEG_INFINITY;
         for (part, label) in &self.ticks {
             let half = text::width(label, style.small_px()) / 2.0;
             let x = bar.x + bar.width * part;
-            let middle = x.clamp(bar.x + half.min(bar.width / 2.0), (bar.right() - half).max(bar.x + half));
+            let middle = x.clamp(
+                bar.x + half.min(bar.width / 2.0),
+                (bar.right() - half).max(bar.x + half),
+            );
             if middle - half < free {
                 continue;
             }
@@ -182,8 +241,17 @@ impl Legend<'_> {
             let tick = style.snap_hair(x.clamp(bar.x + 0.5, bar.right() - 0.5));
             let line = [[tick, bar.bottom()], [tick, bar.bottom() + 3.0]];
             scene.line(line, Stroke::new(style.ink().axis, style.hair()));
-            let label = words(style, middle, bar.bottom() + 4.0 + size * 0.7, label.as_str(), Align::Centre);
-            scene.text(Text { size: style.small_px(), ..label });
+            let label = words(
+                style,
+                middle,
+                bar.bottom() + 4.0 + size * 0.7,
+                label.as_str(),
+                Align::Centre,
+            );
+            scene.text(Text {
+                size: style.small_px(),
+                ..label
+            });
         }
     }
 }
@@ -194,7 +262,10 @@ pub(crate) fn hatch(scene: &mut Scene, style: &Style, rect: Rect, colour: Rgb) {
     let mut offset = -rect.height;
     while offset < rect.width {
         // A line going up to the right from the bottom edge, clipped to the rectangle.
-        let (mut from, mut to) = ([rect.x + offset, rect.bottom()], [rect.x + offset + rect.height, rect.y]);
+        let (mut from, mut to) = (
+            [rect.x + offset, rect.bottom()],
+            [rect.x + offset + rect.height, rect.y],
+        );
         if from[0] < rect.x {
             from = [rect.x, rect.bottom() - (rect.x - from[0])];
         }
@@ -261,11 +332,17 @@ mod tests {
             for (width, height) in [(1100.0, 400.0), (320.0, 600.0), (300.0, 300.0)] {
                 let (columns, side) = grid(count, width, height, [10.0, 20.0]);
                 let rows = count.div_ceil(columns);
-                assert!(columns as f64 * (side + 10.0) - 10.0 <= width + 0.1, "{count} {width}");
-                assert!(rows as f64 * (side + 20.0) <= height + 0.1 || side == 4.0, "{count} {height}");
+                assert!(
+                    columns as f64 * (side + 10.0) - 10.0 <= width + 0.1,
+                    "{count} {width}"
+                );
+                assert!(
+                    rows as f64 * (side + 20.0) <= height + 0.1 || side == 4.0,
+                    "{count} {height}"
+                );
             }
         }
-        assert_eq!(grid(8, 1000.0, 300.0, [10.0, 20.0]).0, 8);
+        assert_eq!(grid(8, 1000.0, 300.0, [10.0, 20.0]).0, 4);
         assert_eq!(grid(8, 300.0, 600.0, [10.0, 20.0]).0, 2);
     }
 

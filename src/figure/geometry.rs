@@ -59,7 +59,10 @@ impl Plot {
         let (right, down) = ((x - self.x) / self.width, (y - self.y) / self.height);
         let inside = (0.0..=1.0).contains(&right) && (0.0..=1.0).contains(&down);
         inside.then(|| {
-            (invert(self.x_range, self.x_log, right), invert(self.y_range, self.y_log, 1.0 - down))
+            (
+                invert(self.x_range, self.x_log, right),
+                invert(self.y_range, self.y_log, 1.0 - down),
+            )
         })
     }
 }

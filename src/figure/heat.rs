@@ -21,7 +21,10 @@ pub(crate) fn positions(
 ) -> Rect {
     let size = style.text_px();
     let legend_width = (style.width * 0.4).clamp(110.0, 240.0);
-    let y_ticks = frame::count_ticks(&scale::positions(d_model, if style.height < 320.0 { 4 } else { 8 }));
+    let y_ticks = frame::count_ticks(&scale::positions(
+        d_model,
+        if style.height < 320.0 { 4 } else { 8 },
+    ));
     let y_axis = Axis::new(y_ticks, "↓ dimension");
     let plot = frame::inside(
         style,
@@ -42,19 +45,30 @@ pub(crate) fn positions(
         })
         .collect();
     let rows = cells_for(d_model, plot.height * style.pixel_ratio);
-    let bitmap = Bitmap::from_fn(rows, columns, |row, column| by_column[column][row * d_model / rows]);
+    let bitmap = Bitmap::from_fn(rows, columns, |row, column| {
+        by_column[column][row * d_model / rows]
+    });
     scene.image(plot, bitmap);
     let x_ticks = scale::positions(length, frame::most_ticks(plot.width, 64.0));
     frame::heading(scene, style, 0.0, plot.y - 6.0 - size * 0.55, &y_axis.title);
     frame::y_axis(scene, style, plot, &y, &y_axis);
-    frame::x_axis(scene, style, plot, &x, &Axis::new(frame::count_ticks(&x_ticks), "position (tokens) →"));
+    frame::x_axis(
+        scene,
+        style,
+        plot,
+        &x,
+        &Axis::new(frame::count_ticks(&x_ticks), "position (tokens) →"),
+    );
     if let Some(legend) = legend {
         legend.draw(scene, style, plot.right(), 0.0, legend_width);
     }
     if let Some(trained) = trained {
         frame::mark_trained_x(scene, style, plot, &x, trained, true);
     }
-    scene.geometry.plots.push(Plot::new(PlotKind::Cells, 0, plot, &x, &y));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Cells, 0, plot, &x, &y));
     plot
 }
 
@@ -76,11 +90,24 @@ impl Square {
         let size = style.text_px();
         let left = text::width(&text::count(length), size) + 14.0;
         let top = size * 2.6 + if legend { Legend::height(style) } else { 0.0 };
-        let outer = frame::inside(style, Margins { left, right: 10.0, top, bottom: size * 2.6 + 14.0 });
+        let outer = frame::inside(
+            style,
+            Margins {
+                left,
+                right: 10.0,
+                top,
+                bottom: size * 2.6 + 14.0,
+            },
+        );
         let side = style.snap(outer.width.min(outer.height));
         // Where the figure is wider than high, the square stands in the middle.
         let plot_x = style.snap(outer.x + (outer.width - side) / 2.0);
-        let plot = Rect { x: plot_x, width: side, height: side, ..outer };
+        let plot = Rect {
+            x: plot_x,
+            width: side,
+            height: side,
+            ..outer
+        };
         Self {
             plot,
             x: Scale::linear([0.0, length as f64], [plot.x, plot.right()]),
@@ -102,14 +129,26 @@ impl Square {
         frame::x_axis(scene, style, plot, &self.x, &axis);
         frame::y_axis(scene, style, plot, &self.y, &axis);
         let title_x = plot.x - frame::labels_width(&axis, style) - 7.0;
-        frame::heading(scene, style, title_x, plot.y - 8.0 - size * 1.7, "↓ query position (tokens)");
+        frame::heading(
+            scene,
+            style,
+            title_x,
+            plot.y - 8.0 - size * 1.7,
+            "↓ query position (tokens)",
+        );
         let edge = style.snap_hair(plot.x);
-        scene.line([[edge, plot.y], [edge, plot.bottom()]], Stroke::new(style.ink().axis, style.hair()));
+        scene.line(
+            [[edge, plot.y], [edge, plot.bottom()]],
+            Stroke::new(style.ink().axis, style.hair()),
+        );
         if trained < length {
             let y = style.snap_hair(self.y.px(trained as f64));
             frame::mark_line(scene, style, [plot.x, y], [plot.right(), y], true);
         }
         frame::mark_trained_x(scene, style, plot, &self.x, trained, true);
-        scene.geometry.plots.push(Plot::new(PlotKind::Cells, 0, plot, &self.x, &self.y));
+        scene
+            .geometry
+            .plots
+            .push(Plot::new(PlotKind::Cells, 0, plot, &self.x, &self.y));
     }
 }

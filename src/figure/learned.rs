@@ -9,7 +9,11 @@ use super::{heat, size, text};
 /// The largest absolute value that is shown in full colour: the 99th percentile, so that one outlier
 /// does not pale the rest.
 fn reach(values: &[f32]) -> f64 {
-    let mut sizes: Vec<f32> = values.iter().map(|value| value.abs()).filter(|size| size.is_finite()).collect();
+    let mut sizes: Vec<f32> = values
+        .iter()
+        .map(|value| value.abs())
+        .filter(|size| size.is_finite())
+        .collect();
     if sizes.is_empty() {
         return 1.0;
     }
@@ -17,7 +21,11 @@ fn reach(values: &[f32]) -> f64 {
     let reach = f64::from(*sizes.select_nth_unstable_by(at, f32::total_cmp).1);
     // One significant digit, upwards: a number to write on the legend.
     let ten = 10f64.powf(reach.log10().floor());
-    if reach > 0.0 { (reach / ten * 2.0).ceil() / 2.0 * ten } else { 1.0 }
+    if reach > 0.0 {
+        (reach / ten * 2.0).ceil() / 2.0 * ten
+    } else {
+        1.0
+    }
 }
 
 pub(crate) fn compose(
@@ -42,33 +50,58 @@ pub(crate) fn compose(
         ],
     };
     let legend = (!values.is_empty()).then_some(legend);
-    let plot = heat::positions(scene, style, [length, d_model], Some(trained), legend, |from, to| {
-        let value = |column: usize| {
-            if values.is_empty() || from >= trained {
-                return f64::NAN;
-            }
-            let rows = from..to.min(trained);
-            let count = rows.len() as f64;
-            rows.map(|row| f64::from(values[row * d_model + column])).sum::<f64>() / count
-        };
-        (0..d_model)
-            .map(|column| heat::colour_of(&colours, value(column) / reach * 0.5 + 0.5, ink.masked))
-            .collect()
-    });
+    let plot = heat::positions(
+        scene,
+        style,
+        [length, d_model],
+        Some(trained),
+        legend,
+        |from, to| {
+            let value = |column: usize| {
+                if values.is_empty() || from >= trained {
+                    return f64::NAN;
+                }
+                let rows = from..to.min(trained);
+                let count = rows.len() as f64;
+                rows.map(|row| f64::from(values[row * d_model + column]))
+                    .sum::<f64>()
+                    / count
+            };
+            (0..d_model)
+                .map(|column| heat::colour_of(&colours, value(column) / reach * 0.5 + 0.5, ink.masked))
+                .collect()
+        },
+    );
     if values.is_empty() {
-        let inside = Rect { width: plot.width * (trained as f64 / length as f64).min(1.0), ..plot };
-        frame::note(scene, style, inside, "The trained table appears when its model is loaded.");
+        let inside = Rect {
+            width: plot.width * (trained as f64 / length as f64).min(1.0),
+            ..plot
+        };
+        frame::note(
+            scene,
+            style,
+            inside,
+            "The trained table appears when its model is loaded.",
+        );
     }
     if length > trained {
         let left = style.snap(plot.x + plot.width * trained as f64 / length as f64);
-        let past = Rect { x: left, width: plot.right() - left, ..plot };
+        let past = Rect {
+            x: left,
+            width: plot.right() - left,
+            ..plot
+        };
         frame::hatch(scene, style, past, ink.axis.mix(ink.masked, 0.45));
         let sentence = format!("undefined: no row past {}", text::count(trained));
         let size = style.text_px();
         if past.width > size * 6.0 {
             let lines = frame::wrap(&sentence, past.width - 24.0, size);
             let height = lines.len() as f64 * size * 1.4 + 10.0;
-            let width = lines.iter().map(|line| text::width(line, size)).fold(0.0, f64::max) + 20.0;
+            let width = lines
+                .iter()
+                .map(|line| text::width(line, size))
+                .fold(0.0, f64::max)
+                + 20.0;
             let back = Rect {
                 x: past.x + (past.width - width) / 2.0,
                 y: past.y + (past.height - height) / 2.0,

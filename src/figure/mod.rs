@@ -97,7 +97,11 @@ pub enum Figure {
         trained_length: usize,
     },
     /// The trained table, and nothing past it. Values: none, or `[trained_length][d_model]`.
-    Learned { length: usize, trained_length: usize, d_model: usize },
+    Learned {
+        length: usize,
+        trained_length: usize,
+        d_model: usize,
+    },
     /// The causal mask alone. No values.
     None { length: usize, trained_length: usize },
     /// What each query gives to each key. Values: none, or a raster `[side][side]`.
@@ -134,7 +138,11 @@ pub enum Figure {
         undefined: Vec<String>,
     },
     /// Mean loss by position in the window. Values: none, or nats `[length]`.
-    PositionLoss { length: usize, trained_length: usize, encoding: String },
+    PositionLoss {
+        length: usize,
+        trained_length: usize,
+        encoding: String,
+    },
 }
 
 fn usual_base() -> f64 {
@@ -162,17 +170,27 @@ impl Figure {
     /// takes no values.
     fn values_needed(&self) -> Option<(String, usize)> {
         match *self {
-            Self::T5Bias { heads, buckets, .. } => {
-                Some((format!("{buckets} buckets × {heads} heads"), buckets.saturating_mul(heads)))
-            }
-            Self::Learned { trained_length, d_model, .. } => Some((
+            Self::T5Bias { heads, buckets, .. } => Some((
+                format!("{buckets} buckets × {heads} heads"),
+                buckets.saturating_mul(heads),
+            )),
+            Self::Learned {
+                trained_length,
+                d_model,
+                ..
+            } => Some((
                 format!("{trained_length} positions × {d_model} dimensions"),
                 trained_length.saturating_mul(d_model),
             )),
             Self::Attention { side, .. } => {
                 Some((format!("{side} queries × {side} keys"), side.saturating_mul(side)))
             }
-            Self::Distance { layers, heads, length, .. } => Some((
+            Self::Distance {
+                layers,
+                heads,
+                length,
+                ..
+            } => Some((
                 format!("{layers} layers × {heads} heads × {length} distances"),
                 layers.saturating_mul(heads).saturating_mul(length),
             )),
@@ -183,7 +201,11 @@ impl Figure {
 
     fn check(&self, values: &[f32]) -> Result<(), FigureError> {
         let wrong = |need: String| {
-            Err(FigureError::Values { figure: self.name(), found: values.len(), need })
+            Err(FigureError::Values {
+                figure: self.name(),
+                found: values.len(),
+                need,
+            })
         };
         match self.values_needed() {
             _ if values.is_empty() => {}
@@ -200,16 +222,51 @@ impl Figure {
 
     fn lengths(&self) -> (usize, Option<usize>) {
         match *self {
-            Self::Sinusoidal { length, trained_length, .. } => (length, trained_length),
+            Self::Sinusoidal {
+                length,
+                trained_length,
+                ..
+            } => (length, trained_length),
             Self::Rotary { trained_length, .. } => (1, Some(trained_length)),
-            Self::T5Bias { length, trained_length, .. }
-            | Self::Alibi { length, trained_length, .. }
-            | Self::Learned { length, trained_length, .. }
-            | Self::None { length, trained_length }
-            | Self::Attention { length, trained_length, .. }
-            | Self::Distance { length, trained_length, .. }
-            | Self::Perplexity { length, trained_length, .. }
-            | Self::PositionLoss { length, trained_length, .. } => (length, Some(trained_length)),
+            Self::T5Bias {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::Alibi {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::Learned {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::None {
+                length,
+                trained_length,
+            }
+            | Self::Attention {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::Distance {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::Perplexity {
+                length,
+                trained_length,
+                ..
+            }
+            | Self::PositionLoss {
+                length,
+                trained_length,
+                ..
+            } => (length, Some(trained_length)),
         }
     }
 }
@@ -220,7 +277,11 @@ const SIZE_MAX: usize = 1 << 20;
 fn size(what: &'static str, value: usize) -> Result<(), FigureError> {
     if value == 0 || value > SIZE_MAX {
         let need = "from 1 to 1048576";
-        return Err(FigureError::Setting { what, value: value.to_string(), need });
+        return Err(FigureError::Setting {
+            what,
+            value: value.to_string(),
+            need,
+        });
     }
     Ok(())
 }
@@ -235,42 +296,104 @@ pub(crate) fn compose(figure: &Figure, values: &[f32], style: &Style) -> Result<
         // Written so that NaN is refused too.
         if !(value > 0.0 && value <= most) {
             let need = "above 0, and at most 8192 CSS px a side and 16 device pixels a CSS px";
-            return Err(FigureError::Setting { what, value: value.to_string(), need });
+            return Err(FigureError::Setting {
+                what,
+                value: value.to_string(),
+                need,
+            });
         }
     }
     figure.check(values)?;
     let mut scene = Scene::default();
     if style.background {
-        let paper = geometry::Rect { x: 0.0, y: 0.0, width: style.width, height: style.height };
+        let paper = geometry::Rect {
+            x: 0.0,
+            y: 0.0,
+            width: style.width,
+            height: style.height,
+        };
         scene.rect(paper, style.ink().paper);
     }
     match figure {
-        Figure::Sinusoidal { length, d_model, layout, base, trained_length } => {
-            sinusoidal::compose(&mut scene, style, *length, *d_model, *layout, *base, *trained_length)
-        }
-        Figure::Rotary { d_head, base, pairing, query, key, trained_length } => {
+        Figure::Sinusoidal {
+            length,
+            d_model,
+            layout,
+            base,
+            trained_length,
+        } => sinusoidal::compose(
+            &mut scene,
+            style,
+            *length,
+            *d_model,
+            *layout,
+            *base,
+            *trained_length,
+        ),
+        Figure::Rotary {
+            d_head,
+            base,
+            pairing,
+            query,
+            key,
+            trained_length,
+        } => {
             let rotary = rotary::encoding(*base, *pairing);
-            rotary::compose(&mut scene, style, &rotary, *d_head, [*query, *key], *trained_length)
+            rotary::compose(
+                &mut scene,
+                style,
+                &rotary,
+                *d_head,
+                [*query, *key],
+                *trained_length,
+            )
         }
-        Figure::T5Bias { heads, buckets, max_distance, bidirectional, length, trained_length } => {
+        Figure::T5Bias {
+            heads,
+            buckets,
+            max_distance,
+            bidirectional,
+            length,
+            trained_length,
+        } => {
             let bias = t5_bias::encoding(*buckets, *max_distance, *bidirectional);
             t5_bias::compose(&mut scene, style, &bias, *heads, *length, *trained_length, values)
         }
-        Figure::Alibi { heads, length, slopes, trained_length } => {
-            alibi::compose(&mut scene, style, *heads, *length, slopes.clone(), *trained_length)
-        }
-        Figure::Learned { length, trained_length, d_model } => {
-            learned::compose(&mut scene, style, *length, *trained_length, *d_model, values)
-        }
-        Figure::None { length, trained_length } => none::compose(&mut scene, style, *length, *trained_length),
-        Figure::Attention { length, trained_length, side, .. } => {
-            attention::compose(&mut scene, style, *length, *trained_length, *side, values)
-        }
+        Figure::Alibi {
+            heads,
+            length,
+            slopes,
+            trained_length,
+        } => alibi::compose(
+            &mut scene,
+            style,
+            *heads,
+            *length,
+            slopes.clone(),
+            *trained_length,
+        ),
+        Figure::Learned {
+            length,
+            trained_length,
+            d_model,
+        } => learned::compose(&mut scene, style, *length, *trained_length, *d_model, values),
+        Figure::None {
+            length,
+            trained_length,
+        } => none::compose(&mut scene, style, *length, *trained_length),
+        Figure::Attention {
+            length,
+            trained_length,
+            side,
+            ..
+        } => attention::compose(&mut scene, style, *length, *trained_length, *side, values),
         Figure::Distance { .. } => distance::compose(&mut scene, style, figure, values),
         Figure::Perplexity { .. } => perplexity::compose(&mut scene, style, figure),
-        Figure::PositionLoss { length, trained_length, encoding } => {
-            position_loss::compose(&mut scene, style, *length, *trained_length, encoding, values)
-        }
+        Figure::PositionLoss {
+            length,
+            trained_length,
+            encoding,
+        } => position_loss::compose(&mut scene, style, *length, *trained_length, encoding, values),
     }?;
     Ok(scene)
 }

@@ -9,9 +9,9 @@ use super::style::Style;
 use plotters::coord::Shift;
 use plotters::element::{Drawable, PointCollection};
 use plotters::prelude::{Circle, DrawingArea, DrawingBackend, PathElement, Polygon, RGBAColor, Rectangle};
-use plotters_backend::{BackendCoord, DrawingErrorKind};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontFamily, FontStyle, ShapeStyle, TextStyle};
+use plotters_backend::{BackendCoord, DrawingErrorKind};
 
 /// How CSS px become the backend's whole units.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,11 @@ pub(crate) struct Units {
 
 impl Units {
     pub fn of(style: &Style) -> Self {
-        Self { scale: style.pixel_ratio, text: 1.0, text_shift: 0.0 }
+        Self {
+            scale: style.pixel_ratio,
+            text: 1.0,
+            text_shift: 0.0,
+        }
     }
 
     fn at(&self, [x, y]: [f64; 2]) -> (i32, i32) {
@@ -70,17 +74,37 @@ fn draw_shape<DB: DrawingBackend>(area: &Area<DB>, mark: &Mark, units: Units) ->
         filled: false,
         stroke_width: units.length(stroke.width),
     };
-    let fill = |colour, alpha| ShapeStyle { color: rgba(colour, alpha), filled: true, stroke_width: 0 };
+    let fill = |colour, alpha| ShapeStyle {
+        color: rgba(colour, alpha),
+        filled: true,
+        stroke_width: 0,
+    };
     match mark {
         Mark::Line { points, stroke } => area.draw(&PathElement::new(all(points), line(stroke))),
-        Mark::Area { points, colour, alpha } => area.draw(&Polygon::new(all(points), fill(*colour, *alpha))),
+        Mark::Area {
+            points,
+            colour,
+            alpha,
+        } => area.draw(&Polygon::new(all(points), fill(*colour, *alpha))),
         Mark::Rect { rect, colour } => area.draw(&Rectangle::new(units.corners(*rect), fill(*colour, 1.0))),
-        Mark::Disc { centre, radius, colour } => {
-            area.draw(&Circle::new(units.at(*centre), units.length(*radius), fill(*colour, 1.0)))
-        }
-        Mark::Ring { centre, radius, stroke } => {
-            area.draw(&Circle::new(units.at(*centre), units.length(*radius), line(stroke)))
-        }
+        Mark::Disc {
+            centre,
+            radius,
+            colour,
+        } => area.draw(&Circle::new(
+            units.at(*centre),
+            units.length(*radius),
+            fill(*colour, 1.0),
+        )),
+        Mark::Ring {
+            centre,
+            radius,
+            stroke,
+        } => area.draw(&Circle::new(
+            units.at(*centre),
+            units.length(*radius),
+            line(stroke),
+        )),
         Mark::Text(_) | Mark::Image { .. } => Ok(()),
     }
     .map_err(|error| FigureError::Backend(error.to_string()))
@@ -97,8 +121,16 @@ fn draw_text<DB: DrawingBackend>(
         Align::Centre => HPos::Center,
         Align::Right => HPos::Right,
     };
-    let weight = if text.bold { FontStyle::Bold } else { FontStyle::Normal };
-    let font = (FontFamily::Name(&style.font), text.size * units.scale * units.text, weight);
+    let weight = if text.bold {
+        FontStyle::Bold
+    } else {
+        FontStyle::Normal
+    };
+    let font = (
+        FontFamily::Name(&style.font),
+        text.size * units.scale * units.text,
+        weight,
+    );
     let colour = rgba(text.colour, 1.0);
     let words = TextStyle::from(font)
         .color(&colour)
@@ -123,8 +155,13 @@ pub(crate) fn blit<DB: DrawingBackend>(
             rgb.extend_from_slice(&[colour.0, colour.1, colour.2]);
         }
     }
-    let image = Blit { at: (left, top), size: (width as u32, height as u32), rgb };
-    area.draw(&image).map_err(|error| FigureError::Backend(error.to_string()))
+    let image = Blit {
+        at: (left, top),
+        size: (width as u32, height as u32),
+        rgb,
+    };
+    area.draw(&image)
+        .map_err(|error| FigureError::Backend(error.to_string()))
 }
 
 /// An image of the backend's own pixels (plotters has one, but only together with its bitmap backend).
@@ -151,7 +188,9 @@ impl<DB: DrawingBackend> Drawable<DB> for Blit {
         backend: &mut DB,
         _: (u32, u32),
     ) -> Result<(), DrawingErrorKind<DB::ErrorType>> {
-        points.into_iter().try_for_each(|at| backend.blit_bitmap(at, self.size, &self.rgb))
+        points
+            .into_iter()
+            .try_for_each(|at| backend.blit_bitmap(at, self.size, &self.rgb))
     }
 }
 

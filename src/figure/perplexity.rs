@@ -51,7 +51,12 @@ pub(crate) fn title(name: &str) -> String {
 /// The y range: all points, but no more than thirty times the best one; a wilder one is drawn at the
 /// upper edge with an arrow.
 fn y_range(series: &[Series]) -> [f64; 2] {
-    let values = || series.iter().flat_map(|series| &series.points).filter_map(Point::value);
+    let values = || {
+        series
+            .iter()
+            .flat_map(|series| &series.points)
+            .filter_map(Point::value)
+    };
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(0.0, f64::max);
     if high == 0.0 {
@@ -62,7 +67,14 @@ fn y_range(series: &[Series]) -> [f64; 2] {
 }
 
 pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Result<(), FigureError> {
-    let Figure::Perplexity { trained_length, length, selected, series, undefined } = figure else {
+    let Figure::Perplexity {
+        trained_length,
+        length,
+        selected,
+        series,
+        undefined,
+    } = figure
+    else {
         return Ok(());
     };
     let size = style.text_px();
@@ -71,8 +83,15 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
         _ => title(&series.encoding),
     };
     let labels: Vec<String> = series.iter().map(label).collect();
-    let lengths = || series.iter().flat_map(|series| &series.points).map(|point| point.length as f64);
-    let first = lengths().fold((*trained_length).min(*length) as f64, f64::min).max(1.0);
+    let lengths = || {
+        series
+            .iter()
+            .flat_map(|series| &series.points)
+            .map(|point| point.length as f64)
+    };
+    let first = lengths()
+        .fold((*trained_length).min(*length) as f64, f64::min)
+        .max(1.0);
     let last = lengths().fold((*trained_length).max(*length) as f64, f64::max);
     let notes = notes(style, undefined, *trained_length);
     let margins = Margins {
@@ -87,34 +106,62 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
 
     let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 26.0) as usize).clamp(3, 8));
     frame::heading(scene, style, 0.0, size * 0.7, "↑ perplexity (log scale)");
-    frame::y_axis(scene, style, plot, &y, &Axis::new(frame::number_ticks(&y_ticks), "").with_grid());
+    frame::y_axis(
+        scene,
+        style,
+        plot,
+        &y,
+        &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
+    );
     let x_ticks = scale::powers_of_two(first, last, frame::most_ticks(plot.width, 46.0));
     let x_axis = Axis::new(frame::count_ticks(&x_ticks), "length T (tokens, log scale) →");
     frame::x_axis(scene, style, plot, &x, &x_axis);
     mark_length(scene, style, plot, &x, *length, *trained_length);
     frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
-    if series.iter().all(|series| series.points.iter().all(|point| point.value().is_none())) {
+    if series
+        .iter()
+        .all(|series| series.points.iter().all(|point| point.value().is_none()))
+    {
         frame::note(scene, style, plot, "Perplexities appear as they are measured.");
     }
 
     let mut ends = Vec::new();
-    let order = series.iter().zip(&labels).filter(|(series, _)| series.encoding != *selected);
-    let order = order.chain(series.iter().zip(&labels).filter(|(series, _)| series.encoding == *selected));
+    let order = series
+        .iter()
+        .zip(&labels)
+        .filter(|(series, _)| series.encoding != *selected);
+    let order = order.chain(
+        series
+            .iter()
+            .zip(&labels)
+            .filter(|(series, _)| series.encoding == *selected),
+    );
     for (series, label) in order {
         let strong = series.encoding == *selected;
         let colour = encoding_colour(&series.encoding, style.theme);
         let end = draw_series(scene, style, series, [&x, &y], colour, strong);
-        ends.extend(end.map(|at| EndLabel { at, text: label.clone(), colour, strong }));
+        ends.extend(end.map(|at| EndLabel {
+            at,
+            text: label.clone(),
+            colour,
+            strong,
+        }));
     }
     curves::end_labels(scene, style, plot, ends);
 
     let mut note_y = plot.bottom() + size * 2.6 + 14.0 + size * 0.6;
     for (name, line) in notes {
         let words = frame::words(style, style.width - 2.0, note_y, line, Align::Right);
-        scene.text(Text { colour: encoding_colour(&name, style.theme), ..words });
+        scene.text(Text {
+            colour: encoding_colour(&name, style.theme),
+            ..words
+        });
         note_y += size * 1.5;
     }
-    scene.geometry.plots.push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
     Ok(())
 }
 
@@ -134,12 +181,21 @@ fn draw_series(
         [x.px(point.length as f64), up]
     };
     let width = if strong { 2.75 } else { 1.5 };
-    scene.line(points.iter().map(|point| place(point)), Stroke::new(colour, width));
+    scene.line(
+        points.iter().map(|point| place(point)),
+        Stroke::new(colour, width),
+    );
     for point in &points {
         let Some(value) = point.value() else { continue };
         let at = place(point);
-        if let Some(error) = point.standard_error.filter(|error| error.is_finite() && *error > 0.0) {
-            let (low, high) = (y.px_clamped((value - error).max(value * 0.01)), y.px_clamped(value + error));
+        if let Some(error) = point
+            .standard_error
+            .filter(|error| error.is_finite() && *error > 0.0)
+        {
+            let (low, high) = (
+                y.px_clamped((value - error).max(value * 0.01)),
+                y.px_clamped(value + error),
+            );
             let stroke = Stroke::new(colour, 1.0);
             scene.line([[at[0], low], [at[0], high]], stroke);
             for end in [low, high] {
@@ -150,7 +206,15 @@ fn draw_series(
             scene.disc(at, if strong { 3.5 } else { 2.5 }, colour);
         } else {
             // Above the range: an arrow at the edge.
-            scene.area(vec![[at[0] - 4.0, at[1] + 7.0], [at[0] + 4.0, at[1] + 7.0], [at[0], at[1]]], colour, 1.0);
+            scene.area(
+                vec![
+                    [at[0] - 4.0, at[1] + 7.0],
+                    [at[0] + 4.0, at[1] + 7.0],
+                    [at[0], at[1]],
+                ],
+                colour,
+                1.0,
+            );
         }
     }
     let end = points.iter().rev().find(|point| point.value().is_some())?;
@@ -168,7 +232,10 @@ fn mark_length(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, length: 
     }
     let (ink, size) = (style.ink(), style.text_px());
     let at = style.snap_hair(x.px(length as f64));
-    scene.line([[at, plot.y - 4.0], [at, plot.bottom()]], Stroke::new(ink.axis, 1.25));
+    scene.line(
+        [[at, plot.y - 4.0], [at, plot.bottom()]],
+        Stroke::new(ink.axis, 1.25),
+    );
     let label = format!("T = {}", text::count(length));
     let half = text::width(&label, size) / 2.0 + 2.0;
     let mut middle = at.clamp(half, (style.width - half).max(half));
@@ -179,7 +246,10 @@ fn mark_length(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, length: 
         middle = trained_at + if length > trained { clear } else { -clear };
     }
     let words = frame::words(style, middle, plot.y - 6.0 - size * 0.55, label, Align::Centre);
-    scene.text(Text { colour: ink.strong, ..words });
+    scene.text(Text {
+        colour: ink.strong,
+        ..words
+    });
 }
 
 /// `(encoding, line)` below the axis.
@@ -188,12 +258,17 @@ fn notes(style: &Style, undefined: &[String], trained: usize) -> Vec<(String, St
         .iter()
         .map(|name| {
             let line = match Encoding::from_name(name) {
-                Some(Encoding::Learned(_)) => format!("Learned: undefined, no row past {}", text::count(trained)),
+                Some(Encoding::Learned(_)) => {
+                    format!("Learned: undefined, no row past {}", text::count(trained))
+                }
                 Some(_) => format!("{}: undefined past {}", title(name), text::count(trained)),
                 None => name.clone(),
             };
             let fits = text::width(&line, style.text_px()) < style.width;
-            (name.clone(), if fits { line } else { title(name) + ": undefined" })
+            (
+                name.clone(),
+                if fits { line } else { title(name) + ": undefined" },
+            )
         })
         .collect()
 }
@@ -203,8 +278,16 @@ mod tests {
     use super::*;
 
     fn series(values: &[f64]) -> Vec<Series> {
-        let point = |&value: &f64| Point { length: 16, perplexity: Some(value), standard_error: None };
-        vec![Series { encoding: "alibi".into(), note: None, points: values.iter().map(point).collect() }]
+        let point = |&value: &f64| Point {
+            length: 16,
+            perplexity: Some(value),
+            standard_error: None,
+        };
+        vec![Series {
+            encoding: "alibi".into(),
+            note: None,
+            points: values.iter().map(point).collect(),
+        }]
     }
 
     #[test]

@@ -14,7 +14,10 @@ fn groups(values: &[f32], width: usize) -> Vec<(f64, f64)> {
         .enumerate()
         .map(|(index, chunk)| {
             let middle = (index * width.max(1)) as f64 + (chunk.len() as f64 - 1.0) / 2.0;
-            (middle, chunk.iter().map(|value| f64::from(*value)).sum::<f64>() / chunk.len() as f64)
+            (
+                middle,
+                chunk.iter().map(|value| f64::from(*value)).sum::<f64>() / chunk.len() as f64,
+            )
         })
         .collect()
 }
@@ -32,7 +35,12 @@ pub(crate) fn compose(
     let size = style.text_px();
     let plot = frame::inside(
         style,
-        Margins { left: 40.0, right: 14.0, top: size * 3.2, bottom: size * 2.6 + 14.0 },
+        Margins {
+            left: 40.0,
+            right: 14.0,
+            top: size * 3.2,
+            bottom: size * 2.6 + 14.0,
+        },
     );
     let last = (length - 1).max(1) as f64;
     let x = Scale::linear([0.0, last], [plot.x, plot.right()]);
@@ -48,20 +56,49 @@ pub(crate) fn compose(
     let y = Scale::linear([(low - pad).max(0.0), high + pad], [plot.bottom(), plot.y]);
     let y_ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 7));
     frame::heading(scene, style, 0.0, size * 0.7, "↑ loss (nats a token)");
-    frame::y_axis(scene, style, plot, &y, &Axis::new(frame::number_ticks(&y_ticks), "").with_grid());
+    frame::y_axis(
+        scene,
+        style,
+        plot,
+        &y,
+        &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
+    );
     let most = frame::most_ticks(plot.width, 64.0);
     let x_ticks = frame::count_ticks(&scale::positions(last as usize + 1, most));
-    frame::x_axis(scene, style, plot, &x, &Axis::new(x_ticks, "position in the window (tokens) →"));
+    frame::x_axis(
+        scene,
+        style,
+        plot,
+        &x,
+        &Axis::new(x_ticks, "position in the window (tokens) →"),
+    );
     frame::mark_trained_x(scene, style, plot, &x, trained, false);
-    scene.geometry.plots.push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
     if values.is_empty() {
-        frame::note(scene, style, plot, "The curve appears when the model has been evaluated.");
+        frame::note(
+            scene,
+            style,
+            plot,
+            "The curve appears when the model has been evaluated.",
+        );
         return Ok(());
     }
     let strong = encoding_colour(encoding, style.theme);
     let line = |points: Vec<(f64, f64)>| -> Vec<[f64; 2]> {
-        let px = |value: f64| if value.is_nan() { f64::NAN } else { y.px_clamped(value) };
-        points.into_iter().map(|(position, loss)| [x.px(position), px(loss)]).collect()
+        let px = |value: f64| {
+            if value.is_nan() {
+                f64::NAN
+            } else {
+                y.px_clamped(value)
+            }
+        };
+        points
+            .into_iter()
+            .map(|(position, loss)| [x.px(position), px(loss)])
+            .collect()
     };
     // No more points than half pixels.
     let thin = length.div_ceil((plot.width * 2.0) as usize).max(1);
@@ -71,7 +108,10 @@ pub(crate) fn compose(
         scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
         let note = format!("thick: means of {} positions", text::count(width));
         let words = frame::words(style, style.width - 2.0, size * 0.7, note, Align::Right);
-        scene.text(Text { colour: strong, ..words });
+        scene.text(Text {
+            colour: strong,
+            ..words
+        });
     }
     Ok(())
 }
@@ -82,7 +122,10 @@ mod tests {
 
     #[test]
     fn groups_are_means_at_their_middles() {
-        assert_eq!(groups(&[1.0, 3.0, 5.0, 7.0, 9.0], 2), [(0.5, 2.0), (2.5, 6.0), (4.0, 9.0)]);
+        assert_eq!(
+            groups(&[1.0, 3.0, 5.0, 7.0, 9.0], 2),
+            [(0.5, 2.0), (2.5, 6.0), (4.0, 9.0)]
+        );
         assert!(groups(&[f32::NAN, 1.0], 2)[0].1.is_nan());
     }
 }

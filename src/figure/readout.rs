@@ -6,16 +6,36 @@ use crate::encoding::{Alibi, Sinusoidal};
 /// numbers; `None` where nothing does.
 pub fn readout(figure: &Figure, values: &[f32], geometry: &Geometry, x: f64, y: f64) -> Option<String> {
     figure.check(values).ok()?;
-    let (plot, (x, y)) = geometry.plots.iter().find_map(|plot| Some((plot, plot.data_at(x, y)?)))?;
+    let (plot, (x, y)) = geometry
+        .plots
+        .iter()
+        .find_map(|plot| Some((plot, plot.data_at(x, y)?)))?;
     let value = |index: usize| values.get(index).map(|value| f64::from(*value));
     let defined = |value: Option<f64>| value.map_or("not loaded yet".into(), |value| text::number(value, 3));
     match figure {
-        Figure::Sinusoidal { length, d_model, layout, base, .. } => {
+        Figure::Sinusoidal {
+            length,
+            d_model,
+            layout,
+            base,
+            ..
+        } => {
             let (position, column) = (cell(x, *length), cell(y, *d_model));
-            let value = Sinusoidal { layout: *layout, base: *base }.value(position, column, *d_model);
-            Some(format!("position {position}, dimension {column}: {}", text::fixed(value, 3)))
+            let value = Sinusoidal {
+                layout: *layout,
+                base: *base,
+            }
+            .value(position, column, *d_model);
+            Some(format!(
+                "position {position}, dimension {column}: {}",
+                text::fixed(value, 3)
+            ))
         }
-        Figure::Learned { length, trained_length, d_model } => {
+        Figure::Learned {
+            length,
+            trained_length,
+            d_model,
+        } => {
             let (position, column) = (cell(x, *length), cell(y, *d_model));
             let says = if position >= *trained_length {
                 format!("undefined, no row past {trained_length}")
@@ -29,18 +49,37 @@ pub fn readout(figure: &Figure, values: &[f32], geometry: &Geometry, x: f64, y: 
             let says = if key > query { "masked" } else { "seen, no bias" };
             Some(format!("query {query}, key {key}: {says}"))
         }
-        Figure::Alibi { heads, length, slopes, .. } => {
-            let slopes = Alibi { slopes: slopes.clone(), trained: false }.slopes(*heads).ok()?;
+        Figure::Alibi {
+            heads,
+            length,
+            slopes,
+            ..
+        } => {
+            let slopes = Alibi {
+                slopes: slopes.clone(),
+                trained: false,
+            }
+            .slopes(*heads)
+            .ok()?;
             let (query, key) = (cell(y, *length), cell(x, *length));
             let says = match query.checked_sub(key) {
                 Some(distance) => {
-                    format!("bias {}", text::number(-slopes.get(plot.index)? * distance as f64, 4))
+                    format!(
+                        "bias {}",
+                        text::number(-slopes.get(plot.index)? * distance as f64, 4)
+                    )
                 }
                 None => "masked".into(),
             };
             Some(format!("query {query}, key {key}, head {}: {says}", plot.index))
         }
-        Figure::Attention { length, layer, head, side, .. } => {
+        Figure::Attention {
+            length,
+            layer,
+            head,
+            side,
+            ..
+        } => {
             let share = *side as f64 / *length as f64;
             let (row, column) = (cell(y * share, *side), cell(x * share, *side));
             let says = match column > row {
@@ -49,14 +88,33 @@ pub fn readout(figure: &Figure, values: &[f32], geometry: &Geometry, x: f64, y: 
             };
             let tokens = |index: usize| {
                 let (from, to) = (index * length / side, ((index + 1) * length / side).max(1) - 1);
-                if to > from { format!("{from}–{to}") } else { from.to_string() }
+                if to > from {
+                    format!("{from}–{to}")
+                } else {
+                    from.to_string()
+                }
             };
-            Some(format!("query {}, key {}, layer {layer}, head {head}: {says}", tokens(row), tokens(column)))
+            Some(format!(
+                "query {}, key {}, layer {layer}, head {head}: {says}",
+                tokens(row),
+                tokens(column)
+            ))
         }
-        Figure::Rotary { d_head, base, pairing, query, key, trained_length } => {
+        Figure::Rotary {
+            d_head,
+            base,
+            pairing,
+            query,
+            key,
+            trained_length,
+        } => {
             let wave = *rotary::wavelengths(&rotary::encoding(*base, *pairing), *d_head).get(plot.index)?;
             let turns = (*query as f64 - *key as f64) / wave;
-            let whole = if wave > *trained_length as f64 { ", no full turn within L" } else { "" };
+            let whole = if wave > *trained_length as f64 {
+                ", no full turn within L"
+            } else {
+                ""
+            };
             Some(format!(
                 "pair {}: {} tokens a turn{whole}; angle between query and key {} turns ({}°)",
                 plot.index,
@@ -65,7 +123,14 @@ pub fn readout(figure: &Figure, values: &[f32], geometry: &Geometry, x: f64, y: 
                 text::number((turns * 360.0) % 360.0, 4),
             ))
         }
-        Figure::T5Bias { heads, buckets, max_distance, bidirectional, length, .. } => {
+        Figure::T5Bias {
+            heads,
+            buckets,
+            max_distance,
+            bidirectional,
+            length,
+            ..
+        } => {
             let bias = t5_bias::encoding(*buckets, *max_distance, *bidirectional);
             let distance = log_cell(x).min(length.saturating_sub(1));
             let bucket = bias.bucket_behind(distance);
@@ -73,13 +138,29 @@ pub fn readout(figure: &Figure, values: &[f32], geometry: &Geometry, x: f64, y: 
                 return Some(format!("distance {distance}: bucket {bucket} of {buckets}"));
             }
             let near = nearest(*heads, y, |head| value(bucket * heads + head))?;
-            Some(format!("distance {distance}, bucket {bucket}, head {}: bias {}", near.0, text::number(near.1, 3)))
+            Some(format!(
+                "distance {distance}, bucket {bucket}, head {}: bias {}",
+                near.0,
+                text::number(near.1, 3)
+            ))
         }
-        Figure::Distance { length, heads, layer, head, .. } => {
-            let distance = if plot.x_log { log_cell(x) } else { x.round().max(0.0) as usize };
+        Figure::Distance {
+            length,
+            heads,
+            layer,
+            head,
+            ..
+        } => {
+            let distance = if plot.x_log {
+                log_cell(x)
+            } else {
+                x.round().max(0.0) as usize
+            };
             let distance = distance.min(length.saturating_sub(1));
             let says = defined(value((layer * heads + head) * length + distance));
-            Some(format!("distance {distance}, layer {layer}, head {head}: mean weight {says}"))
+            Some(format!(
+                "distance {distance}, layer {layer}, head {head}: mean weight {says}"
+            ))
         }
         Figure::PositionLoss { length, .. } => {
             let position = (x.round().max(0.0) as usize).min(length.saturating_sub(1));
@@ -132,7 +213,10 @@ fn nearest_point(series: &[perplexity::Series], plot: &Plot, x: f64, y: f64) -> 
     }
     let error = point.standard_error.filter(|error| error.is_finite());
     let error = error.map_or(String::new(), |error| format!(" ± {}", text::number(error, 2)));
-    let note = series.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
+    let note = series
+        .note
+        .as_ref()
+        .map_or(String::new(), |note| format!(" ({note})"));
     Some(format!(
         "{}{note}, T = {}: perplexity {}{error}",
         perplexity::title(&series.encoding),

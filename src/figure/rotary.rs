@@ -10,17 +10,29 @@ use crate::model::Weights;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 pub(crate) fn encoding(base: f64, pairing: Pairing) -> Rotary {
-    Rotary { pairing, base, fraction: 1.0 }
+    Rotary {
+        pairing,
+        base,
+        fraction: 1.0,
+    }
 }
 
 /// Tokens a full turn of every pair takes, `[d_head / 2]`.
 pub(crate) fn wavelengths(rotary: &Rotary, d_head: usize) -> Vec<f64> {
-    rotary.inv_freq(d_head).iter().map(|frequency| TAU / frequency).collect()
+    rotary
+        .inv_freq(d_head)
+        .iter()
+        .map(|frequency| TAU / frequency)
+        .collect()
 }
 
 /// A wavelength with as many digits as it needs.
 pub(crate) fn wavelength_text(tokens: f64) -> String {
-    if tokens < 100.0 { text::number(tokens, 3) } else { text::count(tokens.round() as usize) }
+    if tokens < 100.0 {
+        text::number(tokens, 3)
+    } else {
+        text::count(tokens.round() as usize)
+    }
 }
 
 pub(crate) fn compose(
@@ -34,15 +46,35 @@ pub(crate) fn compose(
     size("d_head", d_head)?;
     if d_head > 512 {
         let need = "an even number from 2 to 512";
-        return Err(FigureError::Setting { what: "d_head", value: d_head.to_string(), need });
+        return Err(FigureError::Setting {
+            what: "d_head",
+            value: d_head.to_string(),
+            need,
+        });
     }
     // The encoding's own checks, by its smallest table.
-    rotary.tables(&Shape { length: 1, d_model: d_head, heads: 1, d_head }, &Weights::default())?;
+    rotary.tables(
+        &Shape {
+            length: 1,
+            d_model: d_head,
+            heads: 1,
+            d_head,
+        },
+        &Weights::default(),
+    )?;
     let frequencies = rotary.inv_freq(d_head);
     let (ink, text_px) = (style.ink(), style.text_px());
     let top = legend(scene, style, [query, key], trained) + 8.0;
-    let gap = [if style.width < 480.0 { 10.0 } else { 24.0 }, text_px * 1.7 + 12.0];
-    let (columns, side) = frame::grid(frequencies.len(), style.width - 4.0, style.height - top - 4.0, gap);
+    let gap = [
+        if style.width < 480.0 { 10.0 } else { 24.0 },
+        text_px * 1.7 + 12.0,
+    ];
+    let (columns, side) = frame::grid(
+        frequencies.len(),
+        style.width - 4.0,
+        style.height - top - 4.0,
+        gap,
+    );
     let side = side.min(190.0);
     let left = ((style.width - columns as f64 * (side + gap[0]) + gap[0]) / 2.0).max(2.0);
 
@@ -55,7 +87,13 @@ pub(crate) fn compose(
             height: side,
         };
         let wavelength = TAU / frequency;
-        dial(scene, style, rect, [query as f64 * frequency, key as f64 * frequency], trained as f64 * frequency);
+        dial(
+            scene,
+            style,
+            rect,
+            [query as f64 * frequency, key as f64 * frequency],
+            trained as f64 * frequency,
+        );
         let incomplete = wavelength > trained as f64;
         let value = wavelength_text(wavelength);
         let mut label = format!("λ = {value}");
@@ -66,11 +104,25 @@ pub(crate) fn compose(
             label = value;
         }
         let fit = ((side + gap[0] - 2.0) / text::width(&label, text_px)).clamp(0.6, 1.0);
-        let words = frame::words(style, rect.x + side / 2.0, rect.bottom() + text_px * 0.9, label, Align::Centre);
+        let words = frame::words(
+            style,
+            rect.x + side / 2.0,
+            rect.bottom() + text_px * 0.9,
+            label,
+            Align::Centre,
+        );
         let colour = if incomplete { ink.strong } else { ink.muted };
-        scene.text(Text { colour, bold: incomplete, size: text_px * fit, ..words });
+        scene.text(Text {
+            colour,
+            bold: incomplete,
+            size: text_px * fit,
+            ..words
+        });
         let unit = Scale::linear([-1.0, 1.0], [rect.x, rect.right()]);
-        scene.geometry.plots.push(Plot::new(PlotKind::Dial, pair, rect, &unit, &unit));
+        scene
+            .geometry
+            .plots
+            .push(Plot::new(PlotKind::Dial, pair, rect, &unit, &unit));
     }
     Ok(())
 }
@@ -83,7 +135,10 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
     let clock = |angle: f64| FRAC_PI_2 - angle;
     let point = |angle: f64, length: f64| {
         let (sine, cosine) = clock(angle).sin_cos();
-        [centre[0] + radius * length * cosine, centre[1] - radius * length * sine]
+        [
+            centre[0] + radius * length * cosine,
+            centre[1] - radius * length * sine,
+        ]
     };
     // The part of the turn that training has seen.
     if seen >= TAU {
@@ -95,7 +150,11 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
         scene.area(wedge, ink.grid.mix(ink.axis, 0.12), 1.0);
     }
     let ring = Stroke::new(ink.axis, 1.0);
-    scene.ring(centre, radius, if seen >= TAU { ring } else { ring.dashed(3.0, 3.0) });
+    scene.ring(
+        centre,
+        radius,
+        if seen >= TAU { ring } else { ring.dashed(3.0, 3.0) },
+    );
 
     // From the key's hand to the query's, without whole turns.
     let between = (query - key) % TAU;
@@ -105,7 +164,10 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
     wedge.push(centre);
     scene.area(wedge, ink.strong, 0.10);
     for (angle, colour) in [(key, ink.second), (query, ink.first)] {
-        scene.line([centre, point(angle, 0.86)], Stroke::new(colour, if radius > 24.0 { 2.5 } else { 1.75 }));
+        scene.line(
+            [centre, point(angle, 0.86)],
+            Stroke::new(colour, if radius > 24.0 { 2.5 } else { 1.75 }),
+        );
         scene.disc(point(angle, 0.86), if radius > 24.0 { 3.5 } else { 2.0 }, colour);
     }
     scene.disc(centre, if radius > 24.0 { 2.5 } else { 1.5 }, ink.strong);
@@ -118,8 +180,17 @@ fn legend(scene: &mut Scene, style: &Style, [query, key]: [usize; 2], trained: u
     let entries = [
         (Some(ink.first), format!("query at m = {}", text::count(query))),
         (Some(ink.second), format!("key at n = {}", text::count(key))),
-        (Some(ink.strong), format!("angle (m − n)·θ, m − n = {}", text::number(distance as f64, 7))),
-        (None, format!("λ: tokens a turn; bold and dashed: no full turn within L = {}", text::count(trained))),
+        (
+            Some(ink.strong),
+            format!("angle (m − n)·θ, m − n = {}", text::number(distance as f64, 7)),
+        ),
+        (
+            None,
+            format!(
+                "λ: tokens a turn; bold and dashed: no full turn within L = {}",
+                text::count(trained)
+            ),
+        ),
     ];
     let (mut x, mut y) = (0.0, size * 0.8);
     for (colour, label) in entries {

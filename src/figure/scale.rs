@@ -18,7 +18,11 @@ impl Scale {
         if low == high {
             high = low + 1.0;
         }
-        Self { domain: [low, high], range, log: false }
+        Self {
+            domain: [low, high],
+            range,
+            log: false,
+        }
     }
 
     /// As [`linear`](Self::linear), by logarithms; the domain is kept above zero.
@@ -30,7 +34,11 @@ impl Scale {
         if low == high {
             high = low * 2.0;
         }
-        Self { domain: [low, high], range, log: true }
+        Self {
+            domain: [low, high],
+            range,
+            log: true,
+        }
     }
 
     fn part(&self, value: f64) -> f64 {
@@ -79,8 +87,13 @@ pub(crate) fn powers_of_two(low: f64, high: f64, most: usize) -> Vec<f64> {
     if !(low > 0.0 && high >= low && high.is_finite()) {
         return Vec::new();
     }
-    let (first, last) = ((low.log2() - 1e-9).ceil() as i32, (high.log2() + 1e-9).floor() as i32);
-    let step = (1..).find(|step| ((last - first).max(0) / step) < most.max(1) as i32).unwrap_or(1);
+    let (first, last) = (
+        (low.log2() - 1e-9).ceil() as i32,
+        (high.log2() + 1e-9).floor() as i32,
+    );
+    let step = (1..)
+        .find(|step| ((last - first).max(0) / step) < most.max(1) as i32)
+        .unwrap_or(1);
     // Counted from the top, so that the longest length is always there.
     (first..=last)
         .filter(|exponent| (last - exponent) % step == 0)
@@ -105,8 +118,15 @@ pub(crate) fn linear_ticks([low, high]: [f64; 2], most: usize) -> Vec<f64> {
     }
     let raw = span / most.max(1) as f64;
     let ten = 10f64.powf(raw.log10().floor());
-    let step = ten * [1.0, 2.0, 5.0, 10.0].into_iter().find(|m| m * ten >= raw).unwrap_or(10.0);
-    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    let step = ten
+        * [1.0, 2.0, 5.0, 10.0]
+            .into_iter()
+            .find(|m| m * ten >= raw)
+            .unwrap_or(10.0);
+    let (first, last) = (
+        (low / step - 1e-9).ceil() as i64,
+        (high / step + 1e-9).floor() as i64,
+    );
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
@@ -123,7 +143,12 @@ pub(crate) fn log_ticks([low, high]: [f64; 2], most: usize) -> Vec<f64> {
             .filter(|&tick| tick >= low * (1.0 - 1e-9) && tick <= high * (1.0 + 1e-9))
             .collect()
     };
-    const STEPS: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], &[1.0, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0]];
+    const STEPS: [&[f64]; 4] = [
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+        &[1.0, 2.0, 3.0, 5.0, 7.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0],
+    ];
     STEPS
         .iter()
         .map(|steps| between(steps, 1))
@@ -137,7 +162,10 @@ mod tests {
 
     #[test]
     fn a_scale_and_its_inverse_agree() {
-        for scale in [Scale::linear([3.0, 11.0], [40.0, 300.0]), Scale::log([0.5, 512.0], [40.0, 300.0])] {
+        for scale in [
+            Scale::linear([3.0, 11.0], [40.0, 300.0]),
+            Scale::log([0.5, 512.0], [40.0, 300.0]),
+        ] {
             for value in [3.0, 5.0, 11.0] {
                 let part = (scale.px(value) - 40.0) / 260.0;
                 let back = invert(scale.domain(), scale.is_log(), part);
@@ -160,7 +188,10 @@ mod tests {
 
     #[test]
     fn length_ticks_are_powers_of_two() {
-        assert_eq!(powers_of_two(16.0, 512.0, 9), [16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+        assert_eq!(
+            powers_of_two(16.0, 512.0, 9),
+            [16.0, 32.0, 64.0, 128.0, 256.0, 512.0]
+        );
         assert_eq!(powers_of_two(16.0, 512.0, 3), [32.0, 128.0, 512.0]);
         assert_eq!(powers_of_two(1.0, 1.0, 3), [1.0]);
         assert_eq!(positions(512, 5), [0.0, 128.0, 256.0, 384.0, 512.0]);
@@ -169,7 +200,10 @@ mod tests {
 
     #[test]
     fn other_ticks_are_round() {
-        assert_eq!(linear_ticks([0.0, 1.0], 5), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!(
+            linear_ticks([0.0, 1.0], 5),
+            [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]
+        );
         assert_eq!(log_ticks([22.0, 110.0], 6), [30.0, 50.0, 70.0, 100.0]);
         assert_eq!(log_ticks([1e-4, 1.0], 5), [1e-4, 1e-3, 1e-2, 1e-1, 1.0]);
         assert!(log_ticks([1e-9, 1.0], 5).len() <= 6);

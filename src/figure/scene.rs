@@ -16,7 +16,12 @@ pub(crate) struct Stroke {
 
 impl Stroke {
     pub fn new(colour: Rgb, width: f64) -> Self {
-        Self { colour, alpha: 1.0, width, dash: None }
+        Self {
+            colour,
+            alpha: 1.0,
+            width,
+            dash: None,
+        }
     }
 
     pub fn alpha(self, alpha: f64) -> Self {
@@ -24,7 +29,10 @@ impl Stroke {
     }
 
     pub fn dashed(self, dash: f64, gap: f64) -> Self {
-        Self { dash: Some((dash, gap)), ..self }
+        Self {
+            dash: Some((dash, gap)),
+            ..self
+        }
     }
 }
 
@@ -49,13 +57,34 @@ pub(crate) struct Text {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mark {
-    Line { points: Vec<[f64; 2]>, stroke: Stroke },
-    Area { points: Vec<[f64; 2]>, colour: Rgb, alpha: f64 },
-    Rect { rect: Rect, colour: Rgb },
-    Disc { centre: [f64; 2], radius: f64, colour: Rgb },
-    Ring { centre: [f64; 2], radius: f64, stroke: Stroke },
+    Line {
+        points: Vec<[f64; 2]>,
+        stroke: Stroke,
+    },
+    Area {
+        points: Vec<[f64; 2]>,
+        colour: Rgb,
+        alpha: f64,
+    },
+    Rect {
+        rect: Rect,
+        colour: Rgb,
+    },
+    Disc {
+        centre: [f64; 2],
+        radius: f64,
+        colour: Rgb,
+    },
+    Ring {
+        centre: [f64; 2],
+        radius: f64,
+        stroke: Stroke,
+    },
     Text(Text),
-    Image { rect: Rect, bitmap: Bitmap },
+    Image {
+        rect: Rect,
+        bitmap: Bitmap,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,7 +123,11 @@ impl Scene {
 
     pub fn area(&mut self, points: Vec<[f64; 2]>, colour: Rgb, alpha: f64) {
         if points.len() > 2 && points.iter().flatten().all(|at| at.is_finite()) {
-            self.marks.push(Mark::Area { points, colour, alpha });
+            self.marks.push(Mark::Area {
+                points,
+                colour,
+                alpha,
+            });
         }
     }
 
@@ -104,13 +137,21 @@ impl Scene {
 
     pub fn disc(&mut self, centre: [f64; 2], radius: f64, colour: Rgb) {
         if centre.iter().all(|at| at.is_finite()) {
-            self.marks.push(Mark::Disc { centre, radius, colour });
+            self.marks.push(Mark::Disc {
+                centre,
+                radius,
+                colour,
+            });
         }
     }
 
     pub fn ring(&mut self, centre: [f64; 2], radius: f64, stroke: Stroke) {
         match stroke.dash {
-            None => self.marks.push(Mark::Ring { centre, radius, stroke }),
+            None => self.marks.push(Mark::Ring {
+                centre,
+                radius,
+                stroke,
+            }),
             Some(_) => self.line(arc(centre, radius, 0.0, std::f64::consts::TAU), stroke),
         }
     }

@@ -21,7 +21,15 @@ pub(crate) fn compose(
     size("d_model", d_model)?;
     let encoding = Sinusoidal { layout, base };
     // The encoding's own checks, by its smallest table.
-    encoding.tables(&Shape { length: 1, d_model, heads: 1, d_head: d_model }, &Weights::default())?;
+    encoding.tables(
+        &Shape {
+            length: 1,
+            d_model,
+            heads: 1,
+            d_head: d_model,
+        },
+        &Weights::default(),
+    )?;
     let colours = Colours::new(Ramp::Signed, style.theme);
     let undefined = style.ink().undefined;
     let legend = Legend {
@@ -30,10 +38,18 @@ pub(crate) fn compose(
         ticks: vec![(0.0, "−1".into()), (0.5, "0".into()), (1.0, "1".into())],
     };
     let mut waves = Waves::new(&encoding, d_model);
-    heat::positions(scene, style, [length, d_model], trained, Some(legend), |from, to| {
-        let mean = waves.mean(to - from);
-        mean.map(|value| heat::colour_of(&colours, value * 0.5 + 0.5, undefined)).collect()
-    });
+    heat::positions(
+        scene,
+        style,
+        [length, d_model],
+        trained,
+        Some(legend),
+        |from, to| {
+            let mean = waves.mean(to - from);
+            mean.map(|value| heat::colour_of(&colours, value * 0.5 + 0.5, undefined))
+                .collect()
+        },
+    );
     Ok(())
 }
 
@@ -64,7 +80,11 @@ impl Waves {
                 step: [frequency.sin(), frequency.cos()],
                 part: if is_sine { Part::Sine } else { Part::Cosine },
             },
-            None => Wave { now: [0.0, 1.0], step: [0.0, 1.0], part: Part::Zero },
+            None => Wave {
+                now: [0.0, 1.0],
+                step: [0.0, 1.0],
+                part: Part::Zero,
+            },
         };
         Self((0..d_model).map(wave).collect())
     }
@@ -97,7 +117,10 @@ mod tests {
     #[test]
     fn the_waves_are_the_encoding() {
         for layout in [Layout::Interleaved, Layout::Halves, Layout::Fairseq] {
-            let encoding = Sinusoidal { layout, base: 10_000.0 };
+            let encoding = Sinusoidal {
+                layout,
+                base: 10_000.0,
+            };
             let mut waves = Waves::new(&encoding, 7);
             for position in 0..4096 {
                 let row: Vec<f64> = waves.mean(1).collect();

@@ -21,7 +21,11 @@ const PLACE: &str = "\u{f8ff}bitmap";
 /// As [`draw`](super::draw).
 pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, FigureError> {
     let scene = compose(figure, values, style)?;
-    let units = Units { scale: FINE, text: 1.24, text_shift: 0.08 };
+    let units = Units {
+        scale: FINE,
+        text: 1.24,
+        text_shift: 0.08,
+    };
     let size = [style.width, style.height].map(|px| (px * FINE).round() as u32);
     let mut document = String::new();
     let mut images = Vec::new();
@@ -33,7 +37,8 @@ pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, Fig
             area.draw(&Text::new(place, corners[0], ("sans-serif", 10.0)))
                 .map_err(|error| FigureError::Backend(error.to_string()))
         })?;
-        area.present().map_err(|error| FigureError::Backend(error.to_string()))?;
+        area.present()
+            .map_err(|error| FigureError::Backend(error.to_string()))?;
     }
     for (index, image) in images.iter().enumerate() {
         document = replace_text(document, &format!("{PLACE}{index}."), image);
@@ -45,7 +50,9 @@ pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, Fig
 
 /// Puts `image` in the place of the text element that says `words`.
 fn replace_text(document: String, words: &str, image: &str) -> String {
-    let Some(at) = document.find(words) else { return document };
+    let Some(at) = document.find(words) else {
+        return document;
+    };
     let (Some(start), Some(end)) = (document[..at].rfind("<text"), document[at..].find("</text>")) else {
         return document;
     };
@@ -77,11 +84,16 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+        let word =
+            chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
         for digit in 0..4 {
             let shown = digit <= chunk.len();
             let index = (word >> (18 - 6 * digit)) & 63;
-            text.push(if shown { char::from(DIGITS[index as usize]) } else { '=' });
+            text.push(if shown {
+                char::from(DIGITS[index as usize])
+            } else {
+                '='
+            });
         }
     }
     text
@@ -93,14 +105,25 @@ mod tests {
 
     #[test]
     fn base64_is_the_standards() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             assert_eq!(base64(plain.as_bytes()), coded);
         }
     }
 
     #[test]
     fn a_heat_map_becomes_an_image_and_no_placeholder_is_left() {
-        let figure = Figure::Alibi { heads: 8, length: 64, slopes: None, trained_length: 16 };
+        let figure = Figure::Alibi {
+            heads: 8,
+            length: 64,
+            slopes: None,
+            trained_length: 16,
+        };
         let document = svg(&figure, &[], &Style::default()).unwrap();
         // Eight matrices and the legend.
         assert_eq!(document.matches("<image").count(), 9);

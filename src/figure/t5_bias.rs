@@ -10,7 +10,11 @@ use super::{size, text};
 use crate::encoding::T5Bias;
 
 pub(crate) fn encoding(buckets: usize, max_distance: usize, bidirectional: bool) -> T5Bias {
-    T5Bias { buckets, max_distance, bidirectional }
+    T5Bias {
+        buckets,
+        max_distance,
+        bidirectional,
+    }
 }
 
 /// Where distance 0 stands on an axis of logarithms.
@@ -24,7 +28,9 @@ fn segments(bias: &T5Bias, length: usize) -> Vec<(usize, usize, usize)> {
         .enumerate()
         .filter(|(_, (_, first))| *first < length)
         .map(|(index, &(bucket, first))| {
-            let next = firsts.get(index + 1).map_or(length, |&(_, next)| next.min(length));
+            let next = firsts
+                .get(index + 1)
+                .map_or(length, |&(_, next)| next.min(length));
             (bucket, first, next - 1)
         })
         .collect()
@@ -32,7 +38,11 @@ fn segments(bias: &T5Bias, length: usize) -> Vec<(usize, usize, usize)> {
 
 /// The colour of a bucket behind the query.
 fn bucket_colour(colours: &Colours, bucket: usize, last: usize) -> Rgb {
-    let part = if last == 0 { 0.0 } else { bucket as f64 / last as f64 };
+    let part = if last == 0 {
+        0.0
+    } else {
+        bucket as f64 / last as f64
+    };
     // Neighbours differ a little more than the ramp alone would make them.
     let step = if bucket.is_multiple_of(2) { 0.0 } else { 0.05 };
     colours.at(1.0 - part * 0.92 - step)
@@ -54,21 +64,51 @@ pub(crate) fn compose(
     let size = style.text_px();
     let end = length.max(2) as f64;
     let labels: Vec<String> = (0..heads).map(|head| format!("head {head}")).collect();
-    let right = if values.is_empty() { 14.0 } else { curves::room(labels.iter().map(String::as_str), style) };
-    let outer = frame::inside(style, Margins { left: 46.0, right, top: size * 3.2, bottom: size * 2.6 + 14.0 });
+    let right = if values.is_empty() {
+        14.0
+    } else {
+        curves::room(labels.iter().map(String::as_str), style)
+    };
+    let outer = frame::inside(
+        style,
+        Margins {
+            left: 46.0,
+            right,
+            top: size * 3.2,
+            bottom: size * 2.6 + 14.0,
+        },
+    );
     let x = Scale::log([ZERO, end], [outer.x, outer.right()]);
     let strip_height = style.snap((outer.height * 0.16).clamp(16.0, 44.0));
-    let strip = Rect { height: strip_height, ..outer };
+    let strip = Rect {
+        height: strip_height,
+        ..outer
+    };
     let below_strip = size * 3.4;
     let plot_top = style.snap(strip.bottom() + below_strip + size * 1.6);
-    let plot = Rect { y: plot_top, height: (outer.bottom() - plot_top).max(8.0), ..outer };
+    let plot = Rect {
+        y: plot_top,
+        height: (outer.bottom() - plot_top).max(8.0),
+        ..outer
+    };
 
     draw_strip(scene, style, bias, length, strip, &x);
     let unit = Scale::linear([0.0, 1.0], [strip.bottom(), strip.y]);
-    scene.geometry.plots.push(Plot::new(PlotKind::Strip, 0, strip, &x, &unit));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Strip, 0, strip, &x, &unit));
 
-    let side = if bias.bidirectional { ", keys behind the query" } else { "" };
-    let title = format!("{} buckets up to distance {}{side}", bias.buckets, text::count(bias.max_distance));
+    let side = if bias.bidirectional {
+        ", keys behind the query"
+    } else {
+        ""
+    };
+    let title = format!(
+        "{} buckets up to distance {}{side}",
+        bias.buckets,
+        text::count(bias.max_distance)
+    );
     frame::heading(scene, style, 0.0, size * 0.7, &title);
 
     let mut ticks = vec![(ZERO, "0".to_string())];
@@ -77,7 +117,10 @@ pub(crate) fn compose(
     let x_axis = Axis::new(ticks, "distance (tokens, log scale) →");
     draw_curves(scene, style, bias, heads, length, plot, &x, values, &labels);
     frame::x_axis(scene, style, plot, &x, &x_axis);
-    let whole = Rect { height: plot.bottom() - strip.y, ..strip };
+    let whole = Rect {
+        height: plot.bottom() - strip.y,
+        ..strip
+    };
     frame::mark_trained_x(scene, style, whole, &x, trained, true);
     Ok(())
 }
@@ -94,17 +137,37 @@ fn draw_strip(scene: &mut Scene, style: &Style, bias: &T5Bias, length: usize, st
     let mut free = [strip.x - 10.0; 2];
     for (bucket, first, last) in segments(bias, length) {
         // A distance stands for the whole token: from half a step before it.
-        let from = if first == 0 { strip.x } else { x.px_clamped(first as f64) };
-        let to = if last + 1 >= length { strip.right() } else { x.px_clamped(last as f64 + 1.0) };
-        let segment = Rect { x: style.snap(from), width: style.snap(to) - style.snap(from), ..strip };
+        let from = if first == 0 {
+            strip.x
+        } else {
+            x.px_clamped(first as f64)
+        };
+        let to = if last + 1 >= length {
+            strip.right()
+        } else {
+            x.px_clamped(last as f64 + 1.0)
+        };
+        let segment = Rect {
+            x: style.snap(from),
+            width: style.snap(to) - style.snap(from),
+            ..strip
+        };
         let colour = bucket_colour(&colours, bucket, last_bucket);
         scene.rect(segment, colour);
         let middle = segment.x + segment.width / 2.0;
         let label = bucket.to_string();
         if text::width(&label, small) + 4.0 < segment.width {
-            let dark = if colour.luminance() > 0.3 { Rgb(16, 24, 36) } else { Rgb(255, 255, 255) };
+            let dark = if colour.luminance() > 0.3 {
+                Rgb(16, 24, 36)
+            } else {
+                Rgb(255, 255, 255)
+            };
             let words = frame::words(style, middle, strip.y + strip.height / 2.0, label, Align::Centre);
-            scene.text(Text { colour: dark, size: small, ..words });
+            scene.text(Text {
+                colour: dark,
+                size: small,
+                ..words
+            });
         }
         let label = first.to_string();
         let half = text::width(&label, small) / 2.0;
@@ -133,38 +196,74 @@ fn draw_curves(
     values: &[f32],
     labels: &[String],
 ) {
-    let finite = values.iter().map(|value| f64::from(*value)).filter(|value| value.is_finite());
-    let (low, high) = finite.fold((0.0f64, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+    let finite = values
+        .iter()
+        .map(|value| f64::from(*value))
+        .filter(|value| value.is_finite());
+    let (low, high) = finite.fold((0.0f64, 0.0f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
     let pad = ((high - low) * 0.06).max(1e-3);
     let y = Scale::linear([low - pad, high + pad], [plot.bottom(), plot.y]);
     let title_y = plot.y - style.text_px() * 0.9;
     frame::heading(scene, style, 0.0, title_y, "↑ learned bias added to the score");
     if values.is_empty() {
-        frame::note(scene, style, plot, "The learned biases appear when the model is loaded.");
+        frame::note(
+            scene,
+            style,
+            plot,
+            "The learned biases appear when the model is loaded.",
+        );
         return;
     }
     let ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 6));
-    frame::y_axis(scene, style, plot, &y, &Axis::new(frame::number_ticks(&ticks), "").with_grid());
+    frame::y_axis(
+        scene,
+        style,
+        plot,
+        &y,
+        &Axis::new(frame::number_ticks(&ticks), "").with_grid(),
+    );
     let colours = Colours::new(Ramp::Sequential, style.theme);
     let parts = segments(bias, length);
     let mut ends = Vec::new();
     for (head, label) in labels.iter().enumerate() {
-        let share = if heads == 1 { 1.0 } else { head as f64 / (heads - 1) as f64 };
+        let share = if heads == 1 {
+            1.0
+        } else {
+            head as f64 / (heads - 1) as f64
+        };
         let colour = colours.at(1.0 - 0.55 * share);
         let mut points = Vec::new();
         for &(bucket, first, last) in &parts {
             let at = y.px(f64::from(values[bucket * heads + head]));
-            let from = if first == 0 { plot.x } else { x.px_clamped(first as f64) };
-            let to = if last + 1 >= length { plot.right() } else { x.px_clamped(last as f64 + 1.0) };
+            let from = if first == 0 {
+                plot.x
+            } else {
+                x.px_clamped(first as f64)
+            };
+            let to = if last + 1 >= length {
+                plot.right()
+            } else {
+                x.px_clamped(last as f64 + 1.0)
+            };
             points.extend([[from, at], [to, at]]);
         }
         if let Some(&at) = points.last() {
-            ends.push(EndLabel { at, text: label.clone(), colour, strong: false });
+            ends.push(EndLabel {
+                at,
+                text: label.clone(),
+                colour,
+                strong: false,
+            });
         }
         scene.line(points, Stroke::new(colour, 1.75));
     }
     curves::end_labels(scene, style, plot, ends);
-    scene.geometry.plots.push(Plot::new(PlotKind::Curves, 0, plot, x, &y));
+    scene
+        .geometry
+        .plots
+        .push(Plot::new(PlotKind::Curves, 0, plot, x, &y));
 }
 
 #[cfg(test)]

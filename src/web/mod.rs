@@ -3,6 +3,8 @@
 mod bench;
 #[cfg(feature = "gpu")]
 mod check;
+#[cfg(feature = "figures")]
+mod draw;
 mod engine;
 
 use wasm_bindgen::prelude::*;

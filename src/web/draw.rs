@@ -1,0 +1,149 @@
+//! Figures on a canvas, and what stands under the pointer.
+
+use crate::encoding::NAMES;
+use crate::figure::{
+    Bitmap, Figure, FigureError, Geometry, Style, Theme, Units, compose, encoding_colour, paint,
+};
+use plotters::prelude::IntoDrawingArea;
+use plotters_canvas::CanvasBackend;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen::{Clamped, JsCast};
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
+
+/// Backend units a device pixel: plotters draws in whole numbers, so it draws larger and the canvas
+/// scales it down, and curves are not moved to whole pixels.
+const FINE: f64 = 8.0;
+
+thread_local! {
+    /// Where a heat map's cells are put before they are drawn enlarged.
+    static CELLS: OnceCell<HtmlCanvasElement> = const { OnceCell::new() };
+}
+
+/// Sizes the canvas to `width · pixel_ratio` by `height · pixel_ratio` device pixels, draws the figure
+/// (JSON, as in the crate's `Figure`) on it, and returns its geometry as JSON (as in `Geometry`).
+///
+/// # Errors
+/// JSON that is no figure or style, values of the wrong count, or a canvas without a 2D context.
+#[wasm_bindgen]
+pub fn draw(
+    canvas: &HtmlCanvasElement,
+    figure_json: &str,
+    style_json: &str,
+    values: &[f32],
+) -> Result<String, JsError> {
+    let figure: Figure = serde_json::from_str(figure_json)?;
+    let style: Style = serde_json::from_str(style_json)?;
+    let scene = compose(&figure, values, &style)?;
+    let pixels = [style.width, style.height].map(|px| (px * style.pixel_ratio).round() as u32);
+    // Setting a size clears the canvas, and costs even when the size is the same.
+    if canvas.width() != pixels[0] || canvas.height() != pixels[1] {
+        canvas.set_width(pixels[0]);
+        canvas.set_height(pixels[1]);
+    }
+    let context = context(canvas)?;
+    context
+        .set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+        .map_err(refused)?;
+    context.clear_rect(0.0, 0.0, f64::from(pixels[0]), f64::from(pixels[1]));
+    context
+        .set_transform(1.0 / FINE, 0.0, 0.0, 1.0 / FINE, 0.0, 0.0)
+        .map_err(refused)?;
+    context.set_image_smoothing_enabled(false);
+    context.set_line_join("round");
+
+    let backend = CanvasBackend::with_canvas_object(canvas.clone())
+        .ok_or_else(|| FigureError::Backend("the canvas has no 2D context".into()))?;
+    let units = Units {
+        scale: style.pixel_ratio * FINE,
+        text: 1.0,
+        text_shift: 0.06,
+    };
+    paint(
+        &backend.into_drawing_area(),
+        &scene,
+        &style,
+        units,
+        |_, bitmap, corners| place(&context, bitmap, corners).map_err(refused),
+    )?;
+    Ok(serde_json::to_string(&scene.geometry)?)
+}
+
+fn place(
+    target: &CanvasRenderingContext2d,
+    bitmap: &Bitmap,
+    [(left, top), (right, bottom)]: [(i32, i32); 2],
+) -> Result<(), JsValue> {
+    let cells = CELLS.with(|slot| match slot.get() {
+        Some(canvas) => Ok(canvas.clone()),
+        None => {
+            let document = web_sys::window().and_then(|window| window.document());
+            let document = document.ok_or("figures are drawn in a window")?;
+            let canvas: HtmlCanvasElement = document.create_element("canvas")?.unchecked_into();
+            Ok::<_, JsValue>(slot.get_or_init(|| canvas).clone())
+        }
+    })?;
+    let (columns, rows) = (bitmap.columns as u32, bitmap.rows as u32);
+    if cells.width() != columns || cells.height() != rows {
+        cells.set_width(columns);
+        cells.set_height(rows);
+    }
+    let image = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&bitmap.rgba), columns, rows)?;
+    let source = cells.get_context("2d")?.ok_or("the canvas has no 2D context")?;
+    source
+        .unchecked_into::<CanvasRenderingContext2d>()
+        .put_image_data(&image, 0.0, 0.0)?;
+    target.draw_image_with_html_canvas_element_and_dw_and_dh(
+        &cells,
+        f64::from(left),
+        f64::from(top),
+        f64::from(right - left),
+        f64::from(bottom - top),
+    )
+}
+
+fn context(canvas: &HtmlCanvasElement) -> Result<CanvasRenderingContext2d, FigureError> {
+    let context = canvas.get_context("2d").ok().flatten();
+    context
+        .map(|context| context.unchecked_into())
+        .ok_or_else(|| FigureError::Backend("the canvas has no 2D context".into()))
+}
+
+fn refused(error: JsValue) -> FigureError {
+    FigureError::Backend(format!("{error:?}"))
+}
+
+/// One line that names what stands at (x, y), in CSS px of the canvas, with the geometry that `draw`
+/// returned; undefined where nothing does.
+///
+/// # Errors
+/// JSON that is no figure or geometry.
+#[wasm_bindgen]
+pub fn readout(
+    figure_json: &str,
+    geometry_json: &str,
+    values: &[f32],
+    x: f64,
+    y: f64,
+) -> Result<Option<String>, JsError> {
+    let figure: Figure = serde_json::from_str(figure_json)?;
+    let geometry: Geometry = serde_json::from_str(geometry_json)?;
+    Ok(crate::figure::readout(&figure, values, &geometry, x, y))
+}
+
+/// The colour of every encoding in both themes, as JSON: `{"light": {"alibi": "#1664c0", …}, "dark": …}`.
+///
+/// # Errors
+/// None that can be met; JSON is made here.
+#[wasm_bindgen]
+pub fn encoding_colours() -> Result<String, JsError> {
+    let of = |theme| -> BTreeMap<&str, String> {
+        NAMES
+            .iter()
+            .map(|name| (*name, encoding_colour(name, theme).hex()))
+            .collect()
+    };
+    let both = BTreeMap::from([("light", of(Theme::Light)), ("dark", of(Theme::Dark))]);
+    Ok(serde_json::to_string(&both)?)
+}
