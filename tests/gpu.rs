@@ -2,6 +2,9 @@
 //! tests say so, and fail where LONGVIEW_REQUIRE_GPU is set.
 #![cfg(feature = "gpu")]
 
+mod common;
+
+use common::{golden_models, largest_difference};
 use longview::encoding::{Alibi, Encoding, NAMES, PastEnd};
 use longview::engine::gpu::{Device, Kernels, SHADERS, check};
 use longview::engine::{Batch, Captures, Choice, Engine, EngineError, HeadId, Reason, cpu, gpu};
@@ -160,6 +163,35 @@ fn whole_models_agree() {
                 assert!(far(&got_raster.data, &raster.data) < 1e-5, "{name}");
                 let (got_profile, profile) = (got.profile.unwrap(), expected.profile.clone().unwrap());
                 assert!(far(&got_profile.data, &profile.data) < 1e-5, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gpu_reproduces_the_public_models() {
+    let Some(device) = device() else { return };
+    let f64s = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+    for golden in golden_models() {
+        let mut model = gpu::Model::new(&device, &golden.config, &golden.weights).unwrap();
+        for sequence in &golden.sequences {
+            let output = pollster::block_on(model.forward(&sequence.batch(), &Captures::default())).unwrap();
+            let nll = f64s(&output.nll[..sequence.token_loss.len()]);
+            let difference = largest_difference(&nll, &sequence.token_loss);
+            assert!(difference < 5e-5, "{}: losses {difference:e}", golden.name);
+            let side = sequence.ids.len();
+            for attention in &sequence.attention {
+                let captures = Captures {
+                    attention: Some(attention.head),
+                    profile: false,
+                };
+                let output = pollster::block_on(model.forward(&sequence.batch(), &captures)).unwrap();
+                let raster = output.attention.unwrap();
+                for (query, expected) in &attention.rows {
+                    let row = f64s(&raster.data[query * side..query * side + query + 1]);
+                    let difference = largest_difference(&row, expected);
+                    assert!(difference < 1e-5, "{}: attention {difference:e}", golden.name);
+                }
             }
         }
     }
