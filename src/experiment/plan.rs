@@ -58,7 +58,8 @@ fn common_multiple(a: usize, b: usize) -> Option<usize> {
 }
 
 impl Plan {
-    /// A plan for a text of `tokens` tokens; at most `scored_max` of them are scored.
+    /// A plan for a text of `tokens` tokens; at most `scored_max` of them are scored (but one block at
+    /// least).
     ///
     /// # Errors
     /// No length, lengths without a common multiple, or a text too short for one block.
@@ -83,8 +84,15 @@ impl Plan {
             });
         }
         let rounds = ((tokens - 1) / block).min((scored_max / block).max(1));
+        // A length given twice would count its tokens twice.
+        let mut distinct: Vec<usize> = Vec::new();
+        for &length in lengths {
+            if !distinct.contains(&length) {
+                distinct.push(length);
+            }
+        }
         Ok(Self {
-            lengths: lengths.to_vec(),
+            lengths: distinct,
             block,
             rounds,
         })
@@ -206,6 +214,12 @@ mod tests {
         );
         assert_eq!(Plan::lengths(16, 4096, 600), [16, 32, 64, 128, 256, 512]);
         assert_eq!(Plan::lengths(16, 100, 1 << 20), [16, 32, 64]);
+    }
+
+    #[test]
+    fn a_length_given_twice_is_measured_once() {
+        let once = Plan::new(1000, &[64, 16], 128).unwrap();
+        assert_eq!(Plan::new(1000, &[64, 16, 64, 16], 128).unwrap(), once);
     }
 
     #[test]
