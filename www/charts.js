@@ -112,7 +112,7 @@ export class Chart {
       // A host page may scale the canvas, but offsets are in its own CSS px.
       const { x, y } = this.cursor;
       try {
-        words = readout(JSON.stringify(this.figure), this.values, JSON.stringify(this.geometry), x, y) ?? "";
+        words = readout(JSON.stringify(this.figure), JSON.stringify(this.geometry), this.values, x, y) ?? "";
       } catch (error) {
         words = String(error.message ?? error);
       }

@@ -296,7 +296,7 @@ function change(part) {
 }
 
 function colourChips() {
-  const colours = JSON.parse(encoding_colours(theme.name));
+  const colours = JSON.parse(encoding_colours())[theme.name];
   for (const element of document.querySelectorAll(".chip")) {
     element.style.setProperty("--colour", colours[element.dataset.encoding]);
   }

@@ -1,5 +1,6 @@
 //! Figures on a canvas, and what stands under the pointer.
 
+use super::fine::FineCanvas;
 use crate::encoding::NAMES;
 use crate::figure::{
     Bitmap, Figure, FigureError, Geometry, Style, Theme, Units, compose, encoding_colour, paint,
@@ -53,8 +54,11 @@ pub fn draw(
     context.set_image_smoothing_enabled(false);
     context.set_line_join("round");
 
-    let backend = CanvasBackend::with_canvas_object(canvas.clone())
-        .ok_or_else(|| FigureError::Backend("the canvas has no 2D context".into()))?;
+    let backend = FineCanvas {
+        canvas: CanvasBackend::with_canvas_object(canvas.clone())
+            .ok_or_else(|| FigureError::Backend("the canvas has no 2D context".into()))?,
+        size: (pixels[0] * FINE as u32, pixels[1] * FINE as u32),
+    };
     let units = Units {
         scale: style.pixel_ratio * FINE,
         text: 1.0,

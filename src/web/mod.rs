@@ -6,6 +6,8 @@ mod check;
 #[cfg(feature = "figures")]
 mod draw;
 mod engine;
+#[cfg(feature = "figures")]
+mod fine;
 
 use wasm_bindgen::prelude::*;
 
