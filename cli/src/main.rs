@@ -2,6 +2,7 @@
 
 mod encoding;
 mod evaluate;
+mod figure;
 mod files;
 mod inspect;
 mod table;
@@ -23,6 +24,7 @@ enum Command {
     Table(table::Arguments),
     Evaluate(evaluate::Arguments),
     Inspect(inspect::Arguments),
+    Figure(figure::Arguments),
 }
 
 fn run(command: &Command) -> Result<()> {
@@ -30,6 +32,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Table(arguments) => table::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Figure(arguments) => figure::run(arguments),
     }
 }
 

@@ -3,7 +3,7 @@ use super::colour::{Colours, Ramp};
 use super::error::FigureError;
 use super::frame::{self, Legend};
 use super::geometry::{Plot, PlotKind, Rect};
-use super::scale::Scale;
+use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::{size, text};
@@ -190,7 +190,11 @@ pub(crate) fn compose(
             ..words
         });
     }
-    let right = (left + columns as f64 * (side + gap[0]) - gap[0]).clamp(left + 120.0, style.width - 2.0);
+    let right = within(
+        left + columns as f64 * (side + gap[0]) - gap[0],
+        left + 120.0,
+        style.width - 2.0,
+    );
     let legend = Legend {
         colours: &colours,
         title: "bias (log scale)",

@@ -3,7 +3,7 @@
 use super::bitmap::Bitmap;
 use super::colour::{Colours, Rgb};
 use super::geometry::Rect;
-use super::scale::Scale;
+use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::text;
@@ -105,7 +105,7 @@ pub(crate) fn x_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
         }
         scene.line([[x, base], [x, base + 4.0]], Stroke::new(ink.axis, style.hair()));
         let half = text::width(label, size) / 2.0;
-        let middle = x.clamp(half.min(style.width / 2.0), (style.width - half).max(half));
+        let middle = within(x, half, style.width - half);
         if middle - half < free {
             continue;
         }
@@ -177,7 +177,7 @@ pub(crate) fn mark_trained_x(
     mark_line(scene, style, [x, plot.y - 4.0], [x, plot.bottom()], casing);
     let label = trained_label(trained);
     let half = text::width(&label, style.text_px()) / 2.0 + 2.0;
-    let middle = x.clamp(half.min(style.width / 2.0), (style.width - half).max(half));
+    let middle = within(x, half, style.width - half);
     let label = words(
         style,
         middle,
@@ -230,15 +230,12 @@ impl Legend<'_> {
         for (part, label) in &self.ticks {
             let half = text::width(label, style.small_px()) / 2.0;
             let x = bar.x + bar.width * part;
-            let middle = x.clamp(
-                bar.x + half.min(bar.width / 2.0),
-                (bar.right() - half).max(bar.x + half),
-            );
+            let middle = within(x, bar.x + half, bar.right() - half);
             if middle - half < free {
                 continue;
             }
             free = middle + half + 4.0;
-            let tick = style.snap_hair(x.clamp(bar.x + 0.5, bar.right() - 0.5));
+            let tick = style.snap_hair(within(x, bar.x + 0.5, bar.right() - 0.5));
             let line = [[tick, bar.bottom()], [tick, bar.bottom() + 3.0]];
             scene.line(line, Stroke::new(style.ink().axis, style.hair()));
             let label = words(

@@ -2,7 +2,7 @@ use super::curves::{self, EndLabel};
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind, Rect};
-use super::scale::{self, Scale};
+use super::scale::{self, Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::{Figure, encoding_colour, text};
@@ -238,7 +238,7 @@ fn mark_length(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, length: 
     );
     let label = format!("T = {}", text::count(length));
     let half = text::width(&label, size) / 2.0 + 2.0;
-    let mut middle = at.clamp(half, (style.width - half).max(half));
+    let mut middle = within(at, half, style.width - half);
     // Beside the mark of L, not on it.
     let clear = half + text::width(&frame::trained_label(trained), size) * 0.55 + 8.0;
     let trained_at = x.px(trained as f64);

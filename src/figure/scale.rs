@@ -73,6 +73,14 @@ impl Scale {
     }
 }
 
+/// As `clamp`, but in an empty range the middle, where `clamp` would panic.
+pub(crate) fn within(value: f64, low: f64, high: f64) -> f64 {
+    if low > high {
+        return (low + high) / 2.0;
+    }
+    value.clamp(low, high)
+}
+
 /// The value at `part` (0 to 1) of an axis from `low` to `high`.
 pub(crate) fn invert([low, high]: [f64; 2], log: bool, part: f64) -> f64 {
     if log && low > 0.0 && high > 0.0 {
