@@ -9,6 +9,8 @@ export function number(value, digits = 3) {
 
 const count = (value) => new Intl.NumberFormat("en").format(value);
 
+const percent = (share) => (share < 1e-4 ? "less than 0.01 %" : `${number(100 * share, 2)} %`);
+
 export const titles = {
   none: "No position (NoPE)",
   learned: "Learned",
@@ -43,7 +45,7 @@ export const attention = {
   waiting: "The attention appears once the model is loaded.",
   undefined: (trained) => `Undefined: no row past ${trained} was trained, so this model cannot read position ${trained}. Choose “repeat the last row” below to see what a guess does.`,
   within: (length) => `A window of ${length} tokens, all at positions the model was trained on. Drag the length past the line to see what changes.`,
-  past: (length, trained, share) => `A window of ${length} tokens; past the line at L = ${trained} the positions are new to the model. Here this head’s average query puts ${number(100 * share, 2)} % of its weight on keys more than L tokens back.`,
+  past: (length, trained, share) => `A window of ${length} tokens; past the line at L = ${trained} the positions are new to the model. Here this head’s average query puts ${percent(share)} of its weight on keys more than L tokens back.`,
 };
 
 export const finding = (title, best, at, ratio) =>

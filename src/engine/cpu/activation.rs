@@ -1,6 +1,7 @@
 //! The nonlinearity of the MLP: GELU (Hendrycks & Gimpel 2016, arXiv 1606.08415), exact or by tanh.
 
-use super::exp::exp;
+use super::exp::{exp, exp4};
+use super::lanes::{F32x4, for_each, for_each_with};
 use super::parallel::pieces;
 use crate::model::Activation;
 use std::f32::consts::FRAC_1_SQRT_2;
@@ -13,8 +14,9 @@ const PIECE: usize = 1 << 15;
 
 /// tanh to an absolute error of about 2·10⁻⁷.
 #[inline(always)]
-fn tanh(x: f32) -> f32 {
-    1.0 - 2.0 / (exp(2.0 * x) + 1.0)
+fn tanh4(x: F32x4) -> F32x4 {
+    let one = F32x4::splat(1.0);
+    one - F32x4::splat(2.0) / (exp4(x + x) + one)
 }
 
 fn gelu(x: f32) -> f32 {
@@ -22,8 +24,10 @@ fn gelu(x: f32) -> f32 {
 }
 
 #[inline(always)]
-fn gelu_tanh(x: f32) -> f32 {
-    0.5 * x * (1.0 + tanh(ROOT * (x + CUBIC * x * x * x)))
+fn gelu_tanh4(x: F32x4) -> F32x4 {
+    let [half, one] = [0.5, 1.0].map(F32x4::splat);
+    let inner = F32x4::splat(ROOT) * (x + F32x4::splat(CUBIC) * x * x * x);
+    half * x * (one + tanh4(inner))
 }
 
 /// `out = activation(x)`, value by value.
@@ -32,7 +36,10 @@ pub fn activation(kind: Activation, x: &[f32], out: &mut [f32]) {
         let x = &x[index * PIECE..];
         match kind {
             Activation::Gelu => out.iter_mut().zip(x).for_each(|(out, &x)| *out = gelu(x)),
-            Activation::GeluTanh => out.iter_mut().zip(x).for_each(|(out, &x)| *out = gelu_tanh(x)),
+            Activation::GeluTanh => {
+                out.copy_from_slice(&x[..out.len()]);
+                for_each(out, gelu_tanh4);
+            }
         }
     });
 }
@@ -40,20 +47,25 @@ pub fn activation(kind: Activation, x: &[f32], out: &mut [f32]) {
 /// Turns the gradient of the output, which stands in `gradient`, into that of the input `x`.
 pub fn activation_backward(kind: Activation, x: &[f32], gradient: &mut [f32]) {
     pieces(gradient, PIECE, |index, gradient| {
-        let pairs = gradient.iter_mut().zip(&x[index * PIECE..]);
+        let x = &x[index * PIECE..];
         match kind {
-            Activation::Gelu => pairs.for_each(|(gradient, &x)| {
+            Activation::Gelu => gradient.iter_mut().zip(x).for_each(|(gradient, &x)| {
                 // The density of the normal distribution is ROOT/2 · e^(−x²/2).
                 let cumulative = 0.5 * (1.0 + libm::erff(x * FRAC_1_SQRT_2));
                 *gradient *= cumulative + x * 0.5 * ROOT * exp(-0.5 * x * x);
             }),
-            Activation::GeluTanh => pairs.for_each(|(gradient, &x)| {
-                let t = tanh(ROOT * (x + CUBIC * x * x * x));
-                let inner = ROOT * (1.0 + 3.0 * CUBIC * x * x);
-                *gradient *= 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
-            }),
+            Activation::GeluTanh => for_each_with(gradient, x, |gradient, x| gradient * gelu_tanh_slope4(x)),
         }
     });
+}
+
+#[inline(always)]
+fn gelu_tanh_slope4(x: F32x4) -> F32x4 {
+    let [half, one] = [0.5, 1.0].map(F32x4::splat);
+    let cube = F32x4::splat(CUBIC) * x * x;
+    let t = tanh4(F32x4::splat(ROOT) * (x + cube * x));
+    let inner = F32x4::splat(ROOT) * (one + F32x4::splat(3.0) * cube);
+    half * (one + t) + half * x * (one - t * t) * inner
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Causal attention with an online softmax (Milakov & Gimelshein 2018, arXiv 1805.02867; Dao et al.
 //! 2022, arXiv 2205.14135): memory grows with T, not with T².
 
-use super::exp::exp;
+use super::exp;
 use super::parallel::pieces2;
 use super::product::{Into, View, product};
 
@@ -163,16 +163,13 @@ fn attend(
         };
         score_block(qkv, bias, sizes, block, &mut scores);
         for (query, row) in scores.chunks_exact_mut(keys).take(queries).enumerate() {
-            let most = row.iter().copied().fold(largest[query], f32::max);
-            let shrink = exp(largest[query] - most);
-            largest[query] = most;
-            for score in row.iter_mut() {
-                *score = exp(*score - most);
-            }
-            // A masked key's exponential is tiny but not zero; it must be zero.
+            // Masked keys come last: only the visible ones are looked at.
             let visible = (first_query + query + 1).saturating_sub(first_key).min(keys);
+            let most = exp::largest(&row[..visible], largest[query]);
+            let shrink = exp::exp(largest[query] - most);
+            largest[query] = most;
+            sums[query] = sums[query] * shrink + exp::exp_all(&mut row[..visible], most);
             row[visible..].fill(0.0);
-            sums[query] = sums[query] * shrink + row.iter().sum::<f32>();
             if first_key > 0 {
                 for value in &mut out[query * d_model..query * d_model + d_head] {
                     *value *= shrink;

@@ -1,7 +1,7 @@
 //! The backward pass of [`attention`](super::attention::attention).
 
 use super::attention::{Block, Sizes, score_block};
-use super::exp::exp;
+use super::exp::exp_all;
 use super::parallel::{add_partials, pieces2};
 use super::product::{Into, View, product};
 
@@ -98,9 +98,7 @@ fn one_head(
     );
     for (query, row) in p.chunks_exact_mut(t).enumerate() {
         let lse = saved.log_sum_exp[query * sizes.heads + head];
-        for score in &mut row[..=query] {
-            *score = exp(*score - lse);
-        }
+        exp_all(&mut row[..=query], lse);
         row[query + 1..].fill(0.0);
     }
     let dout_head = View::rows(&dout[at..], d_model);

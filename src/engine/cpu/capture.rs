@@ -2,7 +2,7 @@
 //! k and the log-sum-exp, block by block, so nothing of size T² is stored.
 
 use super::attention::{Block, KEYS, QUERIES, Sizes, score_block};
-use super::exp::exp;
+use super::exp::exp_all;
 use super::parallel::map;
 use crate::engine::RASTER_SIDE_MAX;
 
@@ -38,9 +38,7 @@ fn visit_rows(
                 let query = first_query + offset;
                 let visible = (query + 1).saturating_sub(first_key).min(keys);
                 let lse = log_sum_exp[query * sizes.heads + head];
-                for score in &mut row[..visible] {
-                    *score = exp(*score - lse);
-                }
+                exp_all(&mut row[..visible], lse);
                 visit(query, first_key, &row[..visible]);
             }
         }

@@ -11,6 +11,7 @@ pub mod attention_backward;
 pub mod capture;
 pub mod embed;
 pub mod exp;
+pub mod lanes;
 pub mod layer_norm;
 pub mod linear;
 mod model;

@@ -1,6 +1,6 @@
 //! From the last hidden state to the negative log likelihood of the targets.
 
-use super::exp::exp;
+use super::exp;
 use super::parallel::{pieces, pieces2};
 use super::product::{Into, View, product};
 
@@ -42,11 +42,8 @@ pub fn logits_of(hidden: &[f32], output: &[f32], logits: &mut [f32], d: usize) {
 
 /// Turns logits into probabilities and gives their log-sum-exp.
 fn softmax(logits: &mut [f32]) -> f32 {
-    let most = logits.iter().copied().fold(f32::MIN, f32::max);
-    for value in logits.iter_mut() {
-        *value = exp(*value - most);
-    }
-    let sum: f32 = logits.iter().sum();
+    let most = exp::largest(logits, f32::MIN);
+    let sum = exp::exp_all(logits, most);
     for value in logits.iter_mut() {
         *value /= sum;
     }

@@ -1,6 +1,9 @@
 //! Matrix products on one thread: natively by the `gemm` crate, in the browser by a small
 //! register-tiled kernel that the compiler turns into SIMD128.
 
+#[cfg(any(target_arch = "wasm32", test))]
+use super::lanes::{F32x4, LANES};
+
 /// A matrix somewhere in a slice.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
@@ -161,19 +164,31 @@ fn by_tiles(
     }
 }
 
-/// `[2][16]` sums over the depth.
+/// `[2][16]` sums over the depth, in eight registers.
 #[cfg(any(target_arch = "wasm32", test))]
 #[inline(always)]
 fn tile(rows: &[[f32; 2]], panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; 2] {
-    let mut first = [0.0; COLUMNS];
-    let mut second = [0.0; COLUMNS];
-    for ([a, b], line) in rows.iter().zip(panel) {
-        for column in 0..COLUMNS {
-            first[column] += a * line[column];
-            second[column] += b * line[column];
+    let mut sums = [[F32x4::splat(0.0); COLUMNS / LANES]; 2];
+    for ([first, second], line) in rows.iter().zip(panel) {
+        let (first, second) = (F32x4::splat(*first), F32x4::splat(*second));
+        let four: &[[f32; LANES]] = line.as_chunks().0;
+        macro_rules! columns {
+            ($($index:literal)*) => {$(
+                let column = F32x4::load(&four[$index]);
+                sums[0][$index] = sums[0][$index] + first * column;
+                sums[1][$index] = sums[1][$index] + second * column;
+            )*};
+        }
+        // Written out, as loops over registers are not unrolled in a module that is optimised for size.
+        columns!(0 1 2 3);
+    }
+    let mut out = [[0.0; COLUMNS]; 2];
+    for (out, sums) in out.iter_mut().zip(sums) {
+        for (four, sum) in out.as_chunks_mut().0.iter_mut().zip(sums) {
+            *four = sum.to_array();
         }
     }
-    [first, second]
+    out
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl Device {
     pub fn description(&self) -> String {
         let name = self.info.name.trim();
         if name.is_empty() {
-            "unnamed adapter".into()
+            "the WebGPU adapter of this browser".into()
         } else {
             name.into()
         }
