@@ -103,6 +103,10 @@ pub(crate) fn compose(
     let (columns, side) = frame::grid(heads, width, height, gap);
     let side = style.snap(side.floor().max(4.0));
     let rows = heads.div_ceil(columns);
+    // What is left over stands on both sides.
+    let used = columns as f64 * (side + gap[0]) - gap[0];
+    let shift = ((width - used) / 2.0).max(0.0);
+    let left = left + shift;
     let cells = cells_for(length, side * style.pixel_ratio);
     let show_trained = trained < length;
     // One head's |bias| written as "m = " where there is room for it.
@@ -176,25 +180,21 @@ pub(crate) fn compose(
             .push(Plot::new(PlotKind::Cells, head, panel, &x, &y));
     }
 
-    frame::heading(scene, style, 0.0, size * 0.6, "↓ query, → key (tokens)");
+    frame::heading(scene, style, shift, size * 0.6, "↓ query, → key (tokens)");
     if show_trained {
         let y = size * 2.1;
         scene.line(
-            [[1.0, y], [23.0, y]],
+            [[shift + 1.0, y], [shift + 23.0, y]],
             Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0),
         );
-        let words = frame::words(style, 29.0, y, frame::trained_label(trained), Align::Left);
+        let words = frame::words(style, shift + 29.0, y, frame::trained_label(trained), Align::Left);
         scene.text(Text {
             colour: ink.strong,
             bold: true,
             ..words
         });
     }
-    let right = within(
-        left + columns as f64 * (side + gap[0]) - gap[0],
-        left + 120.0,
-        style.width - 2.0,
-    );
+    let right = within(left + used, left + 120.0, style.width - 2.0);
     let legend = Legend {
         colours: &colours,
         title: "bias (log scale)",

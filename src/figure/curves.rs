@@ -6,6 +6,7 @@ use super::geometry::Rect;
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::text;
+use std::cmp::Ordering;
 
 /// What stands at the end of a curve.
 pub(crate) struct EndLabel {
@@ -24,47 +25,57 @@ pub(crate) fn room<'a>(labels: impl IntoIterator<Item = &'a str>, style: &Style)
     widths.fold(0.0, f64::max) + 20.0
 }
 
-/// Writes the labels right of the plot, moved apart where they would overlap, each tied to its curve's
-/// end by a thin line.
+/// Writes the labels right of their curves' ends, moved apart where they would overlap, each then tied
+/// to its end by a thin line. Curves that end inside the plot have theirs there.
 pub(crate) fn end_labels(scene: &mut Scene, style: &Style, plot: Rect, mut labels: Vec<EndLabel>) {
     labels.retain(|label| label.at.iter().all(|at| at.is_finite()));
-    labels.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
+    labels.sort_by(|a, b| {
+        (a.at[0].round(), a.at[1])
+            .partial_cmp(&(b.at[0].round(), b.at[1]))
+            .unwrap_or(Ordering::Equal)
+    });
+    for group in labels.chunk_by(|a, b| a.at[0].round() == b.at[0].round()) {
+        label_group(scene, style, plot, group);
+    }
+}
+
+/// Labels of curves that end at the same x, from the top down.
+fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel]) {
     let line = style.text_px() * 1.25;
     let fit = ((plot.height / line) as usize + 1).max(1);
-    if labels.len() > fit {
-        let every = labels.len().div_ceil(fit);
-        let mut index = 0;
-        labels.retain(|label| {
-            index += 1;
-            label.strong || (index - 1) % every == 0
-        });
-    }
+    let every = labels.len().div_ceil(fit);
+    let shown = labels
+        .iter()
+        .enumerate()
+        .filter(|(index, label)| label.strong || index % every == 0);
+    let labels: Vec<&EndLabel> = shown.map(|(_, label)| label).collect();
     let wanted: Vec<f64> = labels.iter().map(|label| label.at[1]).collect();
     let places = spread(&wanted, line, plot.y, plot.bottom());
-    for (label, y) in labels.iter().zip(places) {
-        let start = plot.right() + 14.0;
-        if label.at[0] < plot.right() - 1.0 || (y - label.at[1]).abs() > 1.0 {
-            let way = [
-                [label.at[0] + 4.0, label.at[1]],
-                [plot.right() + 4.0, label.at[1]],
-                [start - 2.0, y],
-            ];
-            let stroke = Stroke::new(label.colour, 1.0).alpha(0.45);
-            scene.line(
-                if label.at[0] < plot.right() - 8.0 {
-                    way.to_vec()
-                } else {
-                    way[1..].to_vec()
-                },
-                stroke,
-            );
-        }
+    for (label, y) in labels.into_iter().zip(places) {
+        let [end, at] = label.at;
+        let start = end + 14.0;
         let words = frame::words(style, start, y, label.text.as_str(), Align::Left);
-        scene.text(Text {
+        let words = Text {
             colour: label.colour,
             bold: label.strong,
             ..words
-        });
+        };
+        if start < plot.right() {
+            // Inside the plot other curves may pass: paper behind the words.
+            let width = text::width(&label.text, style.text_px()) * 1.06 + 4.0;
+            let back = Rect {
+                x: start - 2.0,
+                y: y - line / 2.0,
+                width,
+                height: line,
+            };
+            scene.rect(back, style.ink().paper);
+        }
+        if (y - at).abs() > 1.0 {
+            let tie = [[end + 4.0, at], [start - 2.0, y]];
+            scene.line(tie, Stroke::new(label.colour, 1.0).alpha(0.45));
+        }
+        scene.text(words);
     }
 }
 

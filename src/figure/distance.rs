@@ -6,7 +6,7 @@ use super::scale::{self, Scale};
 use super::scene::{Scene, Stroke};
 use super::style::Style;
 use super::t5_bias::ZERO;
-use super::{Figure, encoding_colour, size};
+use super::{Figure, encoding_colour, size, text};
 
 /// One curve a head of the chosen layer, the chosen one strong. Attention falls over powers of ten, so
 /// y is logarithmic; where many distances share a pixel, the curve shows their mean.
@@ -44,7 +44,7 @@ pub(crate) fn compose(
     let text_px = style.text_px();
     let labels: Vec<String> = (0..heads).map(|head| format!("head {head}")).collect();
     let margins = Margins {
-        left: 52.0,
+        left: text::width("0.00001", text_px) + 12.0,
         right: curves::room(labels.iter().map(String::as_str), style),
         top: text_px * 3.2,
         bottom: text_px * 2.6 + 14.0,

@@ -149,7 +149,7 @@ pub(crate) fn y_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
 
 /// The title of a y axis (or any heading), left over the plot at height `y`.
 pub(crate) fn heading(scene: &mut Scene, style: &Style, x: f64, y: f64, title: &str) {
-    scene.text(words(style, x, y, title, Align::Left));
+    scene.text(words(style, x + 1.0, y, title, Align::Left));
 }
 
 /// The mark of a length: a dashed line on a light casing, so that it shows on any ground.
@@ -226,15 +226,18 @@ impl Legend<'_> {
             bar,
             Bitmap::from_fn(1, 128, |_, column| self.colours.at(column as f64 / 127.0)),
         );
-        let mut free = f64::NEG_INFINITY;
-        for (part, label) in &self.ticks {
+        let mut free = f64::INFINITY;
+        // From the right, where zero or the most is: that number must stand.
+        let mut ticks: Vec<_> = self.ticks.iter().collect();
+        ticks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (part, label) in ticks {
             let half = text::width(label, style.small_px()) / 2.0;
             let x = bar.x + bar.width * part;
             let middle = within(x, bar.x + half, bar.right() - half);
-            if middle - half < free {
+            if middle + half > free {
                 continue;
             }
-            free = middle + half + 4.0;
+            free = middle - half - 7.0;
             let tick = style.snap_hair(within(x, bar.x + 0.5, bar.right() - 0.5));
             let line = [[tick, bar.bottom()], [tick, bar.bottom() + 3.0]];
             scene.line(line, Stroke::new(style.ink().axis, style.hair()));

@@ -89,7 +89,7 @@ impl Square {
     pub fn new(style: &Style, length: usize, legend: bool) -> Self {
         let size = style.text_px();
         let left = text::width(&text::count(length), size) + 14.0;
-        let top = size * 2.6 + if legend { Legend::height(style) } else { 0.0 };
+        let top = size * 3.3 + if legend { Legend::height(style) } else { 0.0 };
         let outer = frame::inside(
             style,
             Margins {

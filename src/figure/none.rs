@@ -1,7 +1,6 @@
 use super::bitmap::Bitmap;
 use super::error::FigureError;
 use super::frame;
-use super::geometry::Rect;
 use super::heat::Square;
 use super::scene::{Align, Scene, Text};
 use super::style::Style;
@@ -21,26 +20,23 @@ pub(crate) fn compose(
     scene.image(square.plot, Bitmap::by_difference(cells, colour));
     square.finish(scene, style, length, trained);
     let plot = square.plot;
-    let lower = Rect {
-        x: plot.x,
-        y: plot.y + plot.height * 0.58,
-        width: plot.width * 0.6,
-        height: plot.height * 0.3,
+    // Clear of the mark at L, on the side that has room.
+    let at_trained = plot.width * trained as f64 / length as f64;
+    let left = if at_trained < plot.width * 0.35 {
+        at_trained
+    } else {
+        0.0
     };
-    for (index, line) in frame::wrap(
-        "seen: all keys up to the query, no bias",
-        lower.width,
-        style.text_px(),
-    )
-    .into_iter()
-    .enumerate()
-    {
-        let y = lower.y + (index as f64 + 0.5) * style.text_px() * 1.4;
-        let words = frame::words(style, plot.x + 14.0, y, line, Align::Left);
+    let room = (plot.width * 0.48 - left).min(plot.width - left) - 12.0;
+    let lines = frame::wrap("seen: every key up to the query, no bias", room, style.text_px());
+    let mut y = plot.bottom() - lines.len() as f64 * style.text_px() * 1.4 - 4.0;
+    for line in lines {
+        let words = frame::words(style, plot.x + left + 12.0, y, line, Align::Left);
         scene.text(Text {
             colour: ink.strong,
             ..words
         });
+        y += style.text_px() * 1.4;
     }
     let words = frame::words(
         style,

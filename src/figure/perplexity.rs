@@ -139,7 +139,7 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
     for (series, label) in order {
         let strong = series.encoding == *selected;
         let colour = encoding_colour(&series.encoding, style.theme);
-        let end = draw_series(scene, style, series, [&x, &y], colour, strong);
+        let end = draw_series(scene, series, [&x, &y], colour, strong);
         ends.extend(end.map(|at| EndLabel {
             at,
             text: label.clone(),
@@ -168,7 +168,6 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
 /// Draws one encoding's points; the place of its last one.
 fn draw_series(
     scene: &mut Scene,
-    style: &Style,
     series: &Series,
     [x, y]: [&Scale; 2],
     colour: super::Rgb,
@@ -218,10 +217,6 @@ fn draw_series(
         }
     }
     let end = points.iter().rev().find(|point| point.value().is_some())?;
-    if strong || points.len() > 1 {
-        let at = place(end);
-        scene.disc(at, if strong { 1.5 } else { 0.8 }, style.ink().paper);
-    }
     Some(place(end))
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn compose(
     let at = |share: f64| sorted.get(((sorted.len() as f64 - 1.0) * share).max(0.0) as usize);
     // A single position's outlier may leave the plot; the means set the range.
     let (low, high) = match (at(0.01), at(0.99)) {
-        (Some(&low), Some(&high)) => (f64::from(low).min(2.0), f64::from(high)),
+        (Some(&low), Some(&high)) => (f64::from(low), f64::from(high)),
         _ => (2.0, 6.0),
     };
     let pad = ((high - low) * 0.05).max(0.05);

@@ -187,7 +187,7 @@ fn legend(scene: &mut Scene, style: &Style, [query, key]: [usize; 2], trained: u
         (
             None,
             format!(
-                "λ: tokens a turn; bold and dashed: no full turn within L = {}",
+                "λ: tokens a turn; grey: angles seen within L = {}; bold: no full turn within L",
                 text::count(trained)
             ),
         ),
