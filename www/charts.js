@@ -45,8 +45,8 @@ export class Chart {
       this.isVisible = entry.isIntersecting;
       if (this.isVisible) schedule();
     }, { rootMargin: "200px" }).observe(this.canvas);
-    this.canvas.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
-    this.canvas.addEventListener("pointerdown", (event) => this.point(event.offsetX, event.offsetY));
+    this.canvas.addEventListener("pointermove", (event) => this.follow(event));
+    this.canvas.addEventListener("pointerdown", (event) => this.follow(event));
     this.canvas.addEventListener("pointerleave", () => this.point(null));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("blur", () => this.point(null));
@@ -58,6 +58,15 @@ export class Chart {
     this.values = values ?? new Float32Array();
     if (label !== undefined) this.canvas.setAttribute("aria-label", label);
     this.update();
+  }
+
+  /** Takes the figure away. */
+  clear(label) {
+    this.figure = null;
+    this.geometry = null;
+    this.canvas.setAttribute("aria-label", label);
+    this.canvas.getContext("2d").clearRect(0, 0, this.canvas.width, this.canvas.height);
+    this.point(null);
   }
 
   update() {
@@ -90,12 +99,19 @@ export class Chart {
     this.tell();
   }
 
+  follow(event) {
+    // Spoken at every move, it would never end.
+    this.output?.removeAttribute("aria-live");
+    this.point(event.offsetX, event.offsetY);
+  }
+
   /** Arrow keys walk over the plot for those without a pointer. */
   key(event) {
     const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const plot = this.geometry?.plots[0];
     if (!move || !plot) return;
     event.preventDefault();
+    this.output?.setAttribute("aria-live", "polite");
     const step = event.shiftKey ? 24 : 4;
     const from = this.cursor ?? { x: plot.x + plot.width / 2, y: plot.y + plot.height / 2 };
     const { clientWidth, clientHeight } = this.canvas;

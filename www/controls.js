@@ -15,7 +15,7 @@ export function build(change) {
     label.dataset.encoding = name;
     const radio = Object.assign(document.createElement("input"), { type: "radio", name: "encoding", value: name });
     radio.addEventListener("change", () => change({ encoding: name }));
-    label.append(radio, Object.assign(document.createElement("span"), { className: "dot" }), words.titles[name]);
+    label.append(radio, Object.assign(document.createElement("span"), { className: "dot" }), words.names[name]);
     get("encoding").append(label);
   }
   Object.assign(get("heads"), { min: PROPERTIES.heads.low, max: PROPERTIES.heads.high });
@@ -27,7 +27,7 @@ export function build(change) {
   get("length-mark").textContent = `L = ${TRAINED_LENGTH}`;
   for (const [id, property] of [["layer", "layer"], ["head", "head"]]) {
     const { low, high } = PROPERTIES[property];
-    for (let value = low; value <= high; value++) get(id).append(new Option(String(value + 1), String(value)));
+    for (let value = low; value <= high; value++) get(id).append(new Option(String(value), String(value)));
     get(id).addEventListener("change", (event) => change({ [property]: Number(event.target.value) }));
   }
   for (const id of ["text", "past", "engine"]) {
@@ -40,6 +40,8 @@ export function build(change) {
 export function show(state) {
   document.querySelector(`input[name="encoding"][value="${state.encoding}"]`).checked = true;
   setRange(get("heads"), state.heads, words.headsInWords(state.heads));
+  // Only ALiBi's picture is made for any number of heads.
+  get("heads").parentElement.classList.toggle("idle", state.encoding !== "alibi");
   get("heads-value").textContent = String(state.heads);
   setRange(get("length"), stepOf(state.length), words.lengthInWords(state.length, TRAINED_LENGTH));
   get("length-value").textContent = words.lengthShort(state.length, TRAINED_LENGTH);

@@ -40,7 +40,7 @@ function makeCharts() {
   const within = (low, share, high) => (width) => Math.max(low, Math.min(high, width * share));
   charts.encoding = new Chart("figure-encoding", (width) => encodingHeight(width));
   charts.attention = new Chart("figure-attention", within(260, 0.92, 520));
-  charts.distance = new Chart("figure-distance", within(240, 0.62, 420));
+  charts.distance = new Chart("figure-distance", within(260, 0.92, 520));
   charts.perplexity = new Chart("figure-perplexity", within(320, 0.46, 520));
   charts.position = new Chart("figure-position", within(220, 0.28, 320));
 }
@@ -81,8 +81,21 @@ function drawEncoding() {
     get("formula").replaceChildren(get(`formula-${encoding}`).content.cloneNode(true));
     get("formula").dataset.encoding = encoding;
   }
-  const follows = encoding === "alibi";
-  get("heads-note").textContent = follows ? words.headsNote(heads, MODEL.heads) : words.noHeads;
+  get("heads-note").textContent = notes().join(" ");
+}
+
+/** What the picture of the encoding does not say itself. */
+function notes() {
+  const { encoding, heads, length } = state;
+  const found = [];
+  if (encoding === "alibi") {
+    found.push(words.headsNote(heads, MODEL.heads));
+    if (heads & (heads - 1)) found.push(words.slopesBetween);
+  } else {
+    found.push(encoding === "t5_bias" ? words.trainedHeads(MODEL.heads) : words.noHeads);
+  }
+  if (["alibi", "none"].includes(encoding) && length > MATRIX_MAX) found.push(words.firstPositions(MATRIX_MAX));
+  return found;
 }
 
 /** Whether the model of the state has no positions for the state's length. */
@@ -161,6 +174,11 @@ function positionLength() {
 function askPosition() {
   const length = positionLength();
   if (length) engine.want({ position: { encoding: state.encoding, length } });
+}
+
+function clearPosition() {
+  get("position-text").textContent = words.positionWaiting;
+  charts.position.clear(words.positionWaiting);
 }
 
 function drawPosition({ encoding, length }, losses) {
@@ -285,6 +303,7 @@ function change(part) {
   if (changed("encoding", "length")) drawPerplexity();
   if (changed("encoding", "text", "past")) engine.want(wishes());
   if (changed("encoding", "length", "layer", "head", "past", "text")) askAttention();
+  if (changed("encoding") && !positionLength()) clearPosition();
   if (changed("encoding", "length")) askPosition();
   if (changed("engine")) {
     verdict = null;
@@ -320,6 +339,7 @@ async function main() {
   drawEncoding();
   drawAttention();
   drawPerplexity();
+  clearPosition();
   // The worker starts when the first picture is on the screen.
   requestAnimationFrame(() => requestAnimationFrame(() => {
     document.documentElement.dataset.ready = "picture";

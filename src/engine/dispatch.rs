@@ -124,14 +124,15 @@ impl Engine {
         let adapter = Some(device.description());
         let name = device.description();
         if choice == Choice::Auto && device.is_software() {
-            let message =
-                format!("The CPU runs the models: {name} is a program on the CPU, slower than this engine.");
+            let message = format!(
+                "The CPU runs the models: {name} is itself a program on the CPU, slower than this engine."
+            );
             return on_cpu(adapter, Reason::Software, message, None);
         }
         let found = match check::forward(&device, |d_head| device.kernels(d_head)).await {
             Ok(found) => found,
             Err(error) => {
-                let message = format!("The CPU runs the models: {name} failed in the self-check ({error}).");
+                let message = format!("The CPU runs the models: {name} failed the self-check ({error}).");
                 return on_cpu(adapter, Reason::Failed, message, None);
             }
         };
@@ -146,8 +147,9 @@ impl Engine {
             );
             return on_cpu(adapter, Reason::Differs, message, Some(largest));
         }
-        let message =
-            format!("{name} runs the models; in the self-check it agreed with the CPU to {largest:.1e}.");
+        let message = format!(
+            "On the GPU: {name} runs the models; in the self-check it agreed with the CPU to {largest:.1e}."
+        );
         let verdict = Verdict {
             engine: "gpu",
             adapter,

@@ -20,10 +20,13 @@ export const titles = {
   alibi: "ALiBi",
 };
 
+/** Short enough for a button. */
+export const names = { ...titles, none: "NoPE" };
+
 export const explanations = {
   none: "The model is told nothing. Only the causal mask, which hides later tokens, implies an order: the first token sees one key, the hundredth a hundred.",
   learned: "Each position has its own trained row, added to the token. Past L there is no row: nothing was ever trained there, so the picture ends.",
-  sinusoidal: "Each position gets a row of sines and cosines, from fast (left) to slow (right), added to the token. The formula goes on past L; the model has never seen those rows.",
+  sinusoidal: "Each position gets a row of sines and cosines, from fast (top) to slow (bottom), added to the token. The formula goes on past L; the model has never seen those rows.",
   rotary: "Pairs of dimensions of each query and key turn by an angle that grows with the position, so a score depends on the distance only. The dials show a query at the chosen length and a key at half of it: pairs that have not completed a turn within L meet angles past L that they were never trained on.",
   t5_bias: "Distances fall into buckets: near ones have their own, far ones share. Each bucket has one trained number a head, added to the score. Everything from the last bucket on looks equally far.",
   alibi: "Each head’s score falls by its slope for every token of distance. Steep heads look at the last few tokens, flat ones far back; no table ends at L.",
@@ -31,10 +34,14 @@ export const explanations = {
 
 export const headsNote = (heads, modelHeads) =>
   heads === modelHeads
-    ? `The live models below have ${modelHeads} heads, as in this picture.`
-    : `This picture has ${heads} head${heads === 1 ? "" : "s"}; the live models below have ${modelHeads}.`;
+    ? `The live models have ${modelHeads} heads, as in this picture.`
+    : `This picture has ${heads} head${heads === 1 ? "" : "s"}; the live models have ${modelHeads}.`;
+/** For head counts that are no power of two. */
+export const slopesBetween = "The formula is for powers of two; other counts take every second slope of twice as many heads for the rest.";
+export const firstPositions = (count) => `The picture shows the first ${count} positions.`;
 
 export const noHeads = "This encoding is the same for every head, so the heads slider does not change it.";
+export const trainedHeads = (heads) => `The biases are trained: one curve for each of the model’s ${heads} heads, wherever the heads slider stands.`;
 
 export const lengthInWords = (length, trained) =>
   length === trained ? `${length} tokens, the trained length` : `${length} tokens, ${number(length / trained)} times the trained length`;
@@ -60,7 +67,7 @@ export const perplexity = (tokens, text) =>
 export const texts = { persuasion: "Persuasion", hamlet: "Hamlet" };
 export const position = (title, length) =>
   `Mean loss of ${title} at each position of a window of ${length} tokens. The first tokens of a window have little context and are always hard (the early token curse); what matters is whether the curve stays down past L.`;
-export const positionUndefined = (title, trained) => `${title} has no positions past ${trained}.`;
+export const positionWaiting = "The curve appears once this model is measured.";
 
 export const status = {
   starting: "Starting the engine …",
@@ -75,7 +82,7 @@ export const table = { length: "Length", none: "–", undefined: "undefined", ca
 
 export const summaries = {
   encoding: (title, length) => `Picture of the encoding ${title} for ${length} positions.`,
-  attention: (title, layer, head, length) => `Attention of layer ${layer + 1}, head ${head + 1} of the model ${title} over ${length} tokens: query by key.`,
+  attention: (title, layer, head, length) => `Attention of layer ${layer}, head ${head} of the model ${title} over ${length} tokens: query by key.`,
   distance: (title, length) => `Mean attention of each head of ${title} by distance, over ${length} tokens.`,
   perplexity: (findings) => `Perplexity of the models against length. ${findings}`,
   position: (title, length) => `Mean loss of ${title} by position in windows of ${length} tokens.`,
