@@ -1,8 +1,9 @@
 use super::bitmap::{Bitmap, cells_for};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
-use super::frame::{self, Legend};
+use super::frame;
 use super::geometry::{Plot, PlotKind, Rect};
+use super::legend::Legend;
 use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;

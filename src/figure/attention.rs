@@ -1,8 +1,9 @@
 use super::bitmap::{Bitmap, span};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
-use super::frame::{self, Legend};
+use super::frame;
 use super::heat::{self, Square};
+use super::legend::Legend;
 use super::scene::Scene;
 use super::size;
 use super::style::Style;

@@ -26,17 +26,81 @@ pub(crate) fn room<'a>(labels: impl IntoIterator<Item = &'a str>, style: &Style)
 }
 
 /// Writes the labels right of their curves' ends, moved apart where they would overlap, each then tied
-/// to its end by a thin line. Curves that end inside the plot have theirs there.
-pub(crate) fn end_labels(scene: &mut Scene, style: &Style, plot: Rect, mut labels: Vec<EndLabel>) {
+/// to its end by a thin line. A curve that ends inside the plot has its label where the fewest of
+/// `curves` pass.
+pub(crate) fn end_labels(
+    scene: &mut Scene,
+    style: &Style,
+    plot: Rect,
+    mut labels: Vec<EndLabel>,
+    curves: &[Vec<[f64; 2]>],
+) {
     labels.retain(|label| label.at.iter().all(|at| at.is_finite()));
-    labels.sort_by(|a, b| {
-        (a.at[0].round(), a.at[1])
-            .partial_cmp(&(b.at[0].round(), b.at[1]))
-            .unwrap_or(Ordering::Equal)
-    });
+    let key = |label: &EndLabel| (label.at[0].round(), label.at[1]);
+    labels.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
     for group in labels.chunk_by(|a, b| a.at[0].round() == b.at[0].round()) {
-        label_group(scene, style, plot, group);
+        match group {
+            [label] if label.at[0] + 14.0 < plot.right() => label_inside(scene, style, plot, label, curves),
+            _ => label_group(scene, style, plot, group),
+        }
     }
+}
+
+/// The label of a curve that ends alone inside the plot.
+fn label_inside(scene: &mut Scene, style: &Style, plot: Rect, label: &EndLabel, curves: &[Vec<[f64; 2]>]) {
+    let [x, y] = label.at;
+    let (width, line) = (
+        text::width(&label.text, style.text_px()) * 1.06,
+        style.text_px() * 1.25,
+    );
+    let places = [
+        (10.0, 0.0),
+        (6.0, -line),
+        (6.0, line),
+        (-width - 6.0, -line),
+        (-width - 6.0, line),
+    ];
+    let boxes = places.map(|(right, down)| Rect {
+        x: x + right,
+        y: y + down - line / 2.0,
+        width,
+        height: line,
+    });
+    let inside = |place: &Rect| place.x >= plot.x && place.y >= plot.y && place.bottom() <= plot.bottom();
+    let best = boxes
+        .into_iter()
+        .filter(inside)
+        .min_by_key(|place| crossings(*place, curves));
+    let place = best.unwrap_or(boxes[0]);
+    let words = frame::words(
+        style,
+        place.x,
+        place.y + line / 2.0,
+        label.text.as_str(),
+        Align::Left,
+    );
+    scene.text(Text {
+        colour: label.colour,
+        bold: label.strong,
+        ..words
+    });
+}
+
+/// How many steps of about 2 px along the curves lie in a box.
+fn crossings(place: Rect, curves: &[Vec<[f64; 2]>]) -> usize {
+    let inside =
+        |x: f64, y: f64| x > place.x - 2.0 && x < place.right() + 2.0 && y > place.y && y < place.bottom();
+    let segments = curves.iter().flat_map(|curve| curve.windows(2));
+    segments
+        .map(|pair| {
+            let ([x, y], [to_x, to_y]) = (pair[0], pair[1]);
+            let steps = ((to_x - x).hypot(to_y - y) / 2.0).ceil().clamp(1.0, 4000.0) as usize;
+            (0..steps)
+                .map(|step| step as f64 / steps as f64)
+                .filter(|part| inside(x + (to_x - x) * part, y + (to_y - y) * part))
+                .count()
+        })
+        .sum()
 }
 
 /// Labels of curves that end at the same x, from the top down.
@@ -53,29 +117,16 @@ fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel]
     let places = spread(&wanted, line, plot.y, plot.bottom());
     for (label, y) in labels.into_iter().zip(places) {
         let [end, at] = label.at;
-        let start = end + 14.0;
-        let words = frame::words(style, start, y, label.text.as_str(), Align::Left);
-        let words = Text {
+        if (y - at).abs() > 1.0 {
+            let tie = [[end + 4.0, at], [end + 12.0, y]];
+            scene.line(tie, Stroke::new(label.colour, 1.0).alpha(0.45));
+        }
+        let words = frame::words(style, end + 14.0, y, label.text.as_str(), Align::Left);
+        scene.text(Text {
             colour: label.colour,
             bold: label.strong,
             ..words
-        };
-        if start < plot.right() {
-            // Inside the plot other curves may pass: paper behind the words.
-            let width = text::width(&label.text, style.text_px()) * 1.06 + 4.0;
-            let back = Rect {
-                x: start - 2.0,
-                y: y - line / 2.0,
-                width,
-                height: line,
-            };
-            scene.rect(back, style.ink().paper);
-        }
-        if (y - at).abs() > 1.0 {
-            let tie = [[end + 4.0, at], [start - 2.0, y]];
-            scene.line(tie, Stroke::new(label.colour, 1.0).alpha(0.45));
-        }
-        scene.text(words);
+        });
     }
 }
 
@@ -112,6 +163,18 @@ fn spread(wanted: &[f64], line: f64, top: f64, bottom: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn crossings_are_counted_inside_the_box_only() {
+        let place = Rect {
+            x: 10.0,
+            y: 10.0,
+            width: 20.0,
+            height: 10.0,
+        };
+        assert_eq!(crossings(place, &[vec![[0.0, 0.0], [40.0, 0.0]]]), 0);
+        assert!(crossings(place, &[vec![[0.0, 15.0], [40.0, 15.0]]]) >= 10);
+    }
 
     #[test]
     fn labels_do_not_overlap_and_stay_inside() {

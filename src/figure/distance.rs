@@ -144,7 +144,7 @@ pub(crate) fn compose(
         };
         scene.line(points, stroke);
     }
-    curves::end_labels(scene, style, plot, ends);
+    curves::end_labels(scene, style, plot, ends, &[]);
     scene
         .geometry
         .plots

@@ -1,7 +1,6 @@
 //! What all charts share: axes, the mark at L, legends, notes.
 
-use super::bitmap::Bitmap;
-use super::colour::{Colours, Rgb};
+use super::colour::Rgb;
 use super::geometry::Rect;
 use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
@@ -195,65 +194,6 @@ pub(crate) fn mark_trained_x(
 /// How L is written everywhere.
 pub(crate) fn trained_label(trained: usize) -> String {
     format!("L = {}", text::count(trained))
-}
-
-/// A colour scale as a bar with numbers below and its title before or above.
-pub(crate) struct Legend<'a> {
-    pub colours: &'a Colours,
-    pub title: &'a str,
-    /// Place on the bar (0 to 1) and number.
-    pub ticks: Vec<(f64, String)>,
-}
-
-impl Legend<'_> {
-    /// The height that it takes, CSS px.
-    pub fn height(style: &Style) -> f64 {
-        style.text_px() * 2.6 + 14.0
-    }
-
-    /// Draws the legend with its right end at `right` and its top at `top`.
-    pub fn draw(&self, scene: &mut Scene, style: &Style, right: f64, top: f64, width: f64) {
-        let size = style.text_px();
-        let (left, bar_top) = (style.snap(right - width), style.snap(top + size * 1.3));
-        let bar = Rect {
-            x: left,
-            y: bar_top,
-            width: style.snap(right) - left,
-            height: style.snap(bar_top + 8.0) - bar_top,
-        };
-        scene.text(words(style, right, top + size * 0.5, self.title, Align::Right));
-        scene.image(
-            bar,
-            Bitmap::from_fn(1, 128, |_, column| self.colours.at(column as f64 / 127.0)),
-        );
-        let mut free = f64::INFINITY;
-        // From the right, where zero or the most is: that number must stand.
-        let mut ticks: Vec<_> = self.ticks.iter().collect();
-        ticks.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (part, label) in ticks {
-            let half = text::width(label, style.small_px()) / 2.0;
-            let x = bar.x + bar.width * part;
-            let middle = within(x, bar.x + half, bar.right() - half);
-            if middle + half > free {
-                continue;
-            }
-            free = middle - half - 7.0;
-            let tick = style.snap_hair(within(x, bar.x + 0.5, bar.right() - 0.5));
-            let line = [[tick, bar.bottom()], [tick, bar.bottom() + 3.0]];
-            scene.line(line, Stroke::new(style.ink().axis, style.hair()));
-            let label = words(
-                style,
-                middle,
-                bar.bottom() + 4.0 + size * 0.7,
-                label.as_str(),
-                Align::Centre,
-            );
-            scene.text(Text {
-                size: style.small_px(),
-                ..label
-            });
-        }
-    }
 }
 
 /// Diagonal lines over a rectangle: what was never trained.

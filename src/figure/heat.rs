@@ -2,8 +2,9 @@
 
 use super::bitmap::{Bitmap, cells_for};
 use super::colour::{Colours, Rgb};
-use super::frame::{self, Axis, Legend, Margins};
+use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind, Rect};
+use super::legend::Legend;
 use super::scale::{self, Scale};
 use super::scene::{Scene, Stroke};
 use super::style::Style;

@@ -1,7 +1,8 @@
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
-use super::frame::{self, Legend};
+use super::frame;
 use super::geometry::Rect;
+use super::legend::Legend;
 use super::scene::Scene;
 use super::style::Style;
 use super::{heat, size, text};

@@ -147,7 +147,22 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
             strong,
         }));
     }
-    curves::end_labels(scene, style, plot, ends);
+    let lines: Vec<Vec<[f64; 2]>> = series
+        .iter()
+        .map(|series| {
+            let mut points: Vec<_> = series
+                .points
+                .iter()
+                .filter_map(|p| Some((p.length, p.value()?)))
+                .collect();
+            points.sort_by_key(|point| point.0);
+            points
+                .into_iter()
+                .map(|(length, value)| [x.px(length as f64), y.px_clamped(value)])
+                .collect()
+        })
+        .collect();
+    curves::end_labels(scene, style, plot, ends, &lines);
 
     let mut note_y = plot.bottom() + size * 2.6 + 14.0 + size * 0.6;
     for (name, line) in notes {

@@ -1,6 +1,6 @@
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
-use super::frame::Legend;
+use super::legend::Legend;
 use super::scene::Scene;
 use super::style::Style;
 use super::{heat, size};

@@ -259,7 +259,7 @@ fn draw_curves(
         }
         scene.line(points, Stroke::new(colour, 1.75));
     }
-    curves::end_labels(scene, style, plot, ends);
+    curves::end_labels(scene, style, plot, ends, &[]);
     scene
         .geometry
         .plots

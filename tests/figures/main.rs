@@ -1,0 +1,172 @@
+//! Every figure draws at every size, ratio and theme, with values, without them and with undefined
+//! ones; and what it writes are the program's numbers.
+#![cfg(feature = "figures")]
+
+mod drawing;
+mod numbers;
+
+use longview::encoding::{Layout, Pairing};
+use longview::figure::{Figure, Point, Series, Style, svg};
+
+fn point(length: usize, perplexity: f64) -> Point {
+    Point {
+        length,
+        perplexity: Some(perplexity),
+        standard_error: Some(perplexity / 64.0),
+    }
+}
+
+fn perplexity(lengths: &[usize]) -> Figure {
+    let series = |encoding: &str, start: f64, growth: f64| Series {
+        encoding: encoding.into(),
+        note: None,
+        points: lengths
+            .iter()
+            .map(|&length| point(length, (start * (length as f64 / 16.0).powf(growth)).round()))
+            .collect(),
+    };
+    Figure::Perplexity {
+        trained_length: 128,
+        length: 512,
+        selected: "alibi".into(),
+        series: vec![
+            series("alibi", 29.0, -0.02),
+            series("rotary", 26.0, 0.25),
+            series("none", 39.0, 0.05),
+        ],
+        undefined: vec!["learned".into()],
+    }
+}
+
+/// Each figure with values that fit it, at a usual size.
+fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
+    let ramp = |count: usize| {
+        (0..count)
+            .map(|i| (i as f32 * 0.37).sin() * 0.5 + 0.5)
+            .collect::<Vec<f32>>()
+    };
+    let encoding = || "alibi".to_string();
+    let side = length.min(512);
+    vec![
+        (
+            Figure::Sinusoidal {
+                length,
+                d_model: 96,
+                layout: Layout::Interleaved,
+                base: 1e4,
+                trained_length: Some(trained_length),
+            },
+            vec![],
+        ),
+        (
+            Figure::Rotary {
+                d_head: 24,
+                base: 1e4,
+                pairing: Pairing::Halves,
+                query: 130,
+                key: 12,
+                trained_length,
+            },
+            vec![],
+        ),
+        (
+            Figure::T5Bias {
+                heads: 4,
+                buckets: 32,
+                max_distance: 128,
+                bidirectional: false,
+                length,
+                trained_length,
+            },
+            ramp(128),
+        ),
+        (
+            Figure::Alibi {
+                heads: 12,
+                length,
+                slopes: None,
+                trained_length,
+            },
+            vec![],
+        ),
+        (
+            Figure::Learned {
+                length,
+                trained_length,
+                d_model: 96,
+            },
+            ramp(trained_length * 96),
+        ),
+        (
+            Figure::None {
+                length,
+                trained_length,
+            },
+            vec![],
+        ),
+        (
+            Figure::Attention {
+                length,
+                trained_length,
+                layer: 0,
+                head: 1,
+                side,
+                encoding: encoding(),
+            },
+            ramp(side * side),
+        ),
+        (
+            Figure::Distance {
+                length,
+                trained_length,
+                layers: 3,
+                heads: 4,
+                layer: 1,
+                head: 2,
+                logarithmic: false,
+                encoding: encoding(),
+            },
+            ramp(12 * length),
+        ),
+        (
+            Figure::Distance {
+                length,
+                trained_length,
+                layers: 3,
+                heads: 4,
+                layer: 1,
+                head: 2,
+                logarithmic: true,
+                encoding: encoding(),
+            },
+            ramp(12 * length),
+        ),
+        (perplexity(&[16, 64, 128, 256, 512]), vec![]),
+        (
+            Figure::PositionLoss {
+                length,
+                trained_length,
+                encoding: encoding(),
+            },
+            ramp(length),
+        ),
+    ]
+}
+
+/// The words of a picture.
+fn texts(figure: &Figure, values: &[f32]) -> Vec<String> {
+    let style = Style {
+        width: 1400.0,
+        height: 800.0,
+        ..Style::default()
+    };
+    words_of(&svg(figure, values, &style).unwrap())
+}
+
+fn words_of(document: &str) -> Vec<String> {
+    document
+        .split("<text")
+        .skip(1)
+        .filter_map(|part| Some(part.split_once('>')?.1.split_once('<')?.0.trim().to_string()))
+        .collect()
+}
