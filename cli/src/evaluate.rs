@@ -11,6 +11,9 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 /// Measure perplexity over non-overlapping windows, at one length or many, on the same tokens
+///
+/// A window of T tokens makes T predictions, the t-th from t tokens; perplexity is weighted by token. The
+/// standard error treats each 64 neighbouring tokens of the text as one sample.
 #[derive(Args)]
 #[command(after_help = "Examples:
   longview evaluate --checkpoint www/checkpoints/alibi.safetensors --text www/texts/persuasion.txt --length 128,512
