@@ -94,6 +94,7 @@ function notes() {
   } else {
     found.push(encoding === "t5_bias" ? words.trainedHeads(MODEL.heads) : words.noHeads);
   }
+  if (encoding === "learned" && state.past === "last") found.push(words.repeatsLast(TRAINED_LENGTH));
   if (["alibi", "none"].includes(encoding) && length > MATRIX_MAX) found.push(words.firstPositions(MATRIX_MAX));
   return found;
 }
@@ -208,6 +209,7 @@ function askAttention() {
 const listeners = {
   verdict(message) {
     verdict = message.verdict;
+    if (verdict.reason === "absent" && !isSecureContext) verdict.message += ` ${words.status.insecure}`;
     get("engine-status").dataset.engine = verdict.engine;
     showStatus(words.status.running(verdict.message, speed));
     get("pause").disabled = false;
@@ -298,7 +300,7 @@ function change(part) {
   controls.show(state);
   keepAddress();
   const changed = (...names) => names.some((name) => name in part);
-  if (changed("encoding", "heads", "length")) drawEncoding();
+  if (changed("encoding", "heads", "length", "past")) drawEncoding();
   if (changed("encoding", "length", "past")) drawAttention();
   if (changed("encoding", "length")) drawPerplexity();
   if (changed("encoding", "text", "past")) engine.want(wishes());

@@ -84,8 +84,8 @@ export class Results {
       for (const name of names) {
         const point = this.points.get(name).find((one) => one.length === length);
         const isUndefined = !point && this.undefined.has(name) && length > TRAINED_LENGTH;
-        const error = point?.standard_error == null ? "" : ` ± ${words.number(point.standard_error, 2)}`;
-        cell(row, point ? `${words.number(point.perplexity, 4)}${error}` : isUndefined ? words.table.undefined : words.table.none);
+        const error = point?.standard_error == null ? "" : ` ± ${words.inColumn(point.standard_error)}`;
+        cell(row, point ? `${words.inColumn(point.perplexity)}${error}` : isUndefined ? words.table.undefined : words.table.none);
       }
     }
   }

@@ -109,12 +109,14 @@ impl Engine {
         #[cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
         match Device::new().await {
             Ok(device) => Self::with_device(Arc::new(device), choice).await,
-            Err(error) => on_cpu(
-                None,
-                Reason::Absent,
-                format!("The CPU runs the models: {error}."),
-                None,
-            ),
+            Err(error) => {
+                let cause = match error {
+                    EngineError::Gpu(cause) => cause,
+                    other => other.to_string(),
+                };
+                let message = format!("The CPU runs the models: {cause}.");
+                on_cpu(None, Reason::Absent, message, None)
+            }
         }
     }
 

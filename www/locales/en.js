@@ -7,6 +7,9 @@ export function number(value, digits = 3) {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 }
 
+/** A number in a column: two decimals, so that the points stand under each other. */
+export const inColumn = (value) => new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(value);
+
 const count = (value) => new Intl.NumberFormat("en").format(value);
 
 const percent = (share) => (share < 1e-4 ? "less than 0.01 %" : `${number(100 * share, 2)} %`);
@@ -41,6 +44,7 @@ export const slopesBetween = "The formula is for powers of two; other counts tak
 export const firstPositions = (count) => `The picture shows the first ${count} positions.`;
 
 export const noHeads = "This encoding is the same for every head, so the heads slider does not change it.";
+export const repeatsLast = (trained) => `With “repeat the last row”, every later position gets the row of position ${trained - 1} again.`;
 export const trainedHeads = (heads) => `The biases are trained: one curve for each of the model’s ${heads} heads, wherever the heads slider stands.`;
 
 export const lengthInWords = (length, trained) =>
@@ -73,6 +77,7 @@ export const status = {
   starting: "Starting the engine …",
   running: (message, speed) => `${message}${speed ? ` ${count(Math.round(speed))} tokens a second.` : ""}`,
   loading: (title) => `Loading the model ${title} …`,
+  insecure: "Browsers offer WebGPU only to pages served by https or from this machine.",
   pause: "Pause",
   resume: "Go on",
   done: "Measured",
