@@ -223,6 +223,7 @@ const listeners = {
   planned({ lengths, scored, text, tokens }) {
     results.clear();
     results.scored = scored;
+    stepsAtMost = 0;
     const longest = lengths.at(-1);
     if (longest * 2 <= state.max) messages.show("short", words.problems.tooShort(words.texts[text], tokens, longest));
     else messages.hide("short");

@@ -67,7 +67,7 @@ export const findingUndefined = (title, trained) => `${title}: undefined past ${
 export const lastRowNote = "last row repeated";
 
 export const perplexity = (tokens, text) =>
-  `How many tokens the model hesitates between, on average: lower is better. Every length scores the same ${tokens ? count(tokens) + " " : ""}tokens of ${text}, in windows that do not overlap; bars are one standard error.`;
+  `How many tokens the model hesitates between, on average: lower is better. Every length scores the same tokens of ${text}${tokens ? `, ${count(tokens)} in the end` : ""}, in windows that do not overlap; bars are one standard error and shrink as the measurement goes on.`;
 export const texts = { persuasion: "Persuasion", hamlet: "Hamlet" };
 export const position = (title, length) =>
   `Mean loss of ${title} at each position of a window of ${length} tokens. The first tokens of a window have little context and are always hard (the early token curse); what matters is whether the curve stays down past L.`;
