@@ -80,6 +80,7 @@ pub(crate) fn compose(
             style,
             square.plot,
             "Attention appears when the model has run.",
+            style.ink().paper,
         );
     }
     Ok(())

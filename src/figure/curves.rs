@@ -21,7 +21,7 @@ pub(crate) struct EndLabel {
 pub(crate) fn room<'a>(labels: impl IntoIterator<Item = &'a str>, style: &Style) -> f64 {
     let widths = labels
         .into_iter()
-        .map(|label| text::width(label, style.text_px()) * 1.22);
+        .map(|label| text::width(label, style.text_px()) * 1.15);
     widths.fold(0.0, f64::max) + 20.0
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn compose(
     let text_px = style.text_px();
     let labels: Vec<String> = (0..heads).map(|head| format!("head {head}")).collect();
     let margins = Margins {
-        left: text::width("0.00001", text_px) + 12.0,
+        left: text::width("0.0001", text_px) + 12.0,
         right: curves::room(labels.iter().map(String::as_str), style),
         top: text_px * 3.2,
         bottom: text_px * 2.6 + 14.0,
@@ -72,6 +72,11 @@ pub(crate) fn compose(
     let (low, high) = shown.fold((1.0f64, 1e-3f64), |(low, high), weight| {
         (low.min(weight), high.max(weight))
     });
+    let (low, high) = if values.is_empty() {
+        (1e-4, 1.0)
+    } else {
+        (low, high)
+    };
     // At most six powers of ten: what is smaller is as good as nothing.
     let y = Scale::log(
         [(low * 0.8).max(high * 1e-6), (high * 1.3).min(1.0)],
@@ -79,6 +84,7 @@ pub(crate) fn compose(
     );
 
     let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 30.0) as usize).clamp(3, 8));
+    let y_labels = y_ticks.iter().map(|&tick| (tick, text::log_tick(tick))).collect();
     frame::heading(
         scene,
         style,
@@ -86,13 +92,7 @@ pub(crate) fn compose(
         text_px * 0.7,
         "↑ mean attention weight (log scale)",
     );
-    frame::y_axis(
-        scene,
-        style,
-        plot,
-        &y,
-        &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
-    );
+    frame::y_axis(scene, style, plot, &y, &Axis::new(y_labels, "").with_grid());
     let most = frame::most_ticks(plot.width, 52.0);
     let x_axis = if *logarithmic {
         let mut ticks = vec![(ZERO, "0".to_string())];
@@ -107,7 +107,13 @@ pub(crate) fn compose(
     frame::x_axis(scene, style, plot, &x, &x_axis);
     frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
     if values.is_empty() {
-        frame::note(scene, style, plot, "The curves appear when the model has run.");
+        frame::note(
+            scene,
+            style,
+            plot,
+            "The curves appear when the model has run.",
+            style.ink().paper,
+        );
     }
 
     let strong = encoding_colour(encoding, style.theme);

@@ -217,13 +217,27 @@ pub(crate) fn hatch(scene: &mut Scene, style: &Style, rect: Rect, colour: Rgb) {
     }
 }
 
-/// A sentence in the middle of an empty plot.
-pub(crate) fn note(scene: &mut Scene, style: &Style, plot: Rect, sentence: &str) {
+/// A sentence in the middle of an empty plot, on ground of its own, so that marks do not cross it.
+pub(crate) fn note(scene: &mut Scene, style: &Style, plot: Rect, sentence: &str, ground: Rgb) {
     let size = style.text_px();
-    let lines = wrap(sentence, plot.width - 16.0, size);
-    let mut y = plot.y + plot.height / 2.0 - (lines.len() as f64 - 1.0) * size * 0.7;
+    let lines = wrap(sentence, plot.width - 24.0, size);
+    let width = lines
+        .iter()
+        .map(|line| text::width(line, size))
+        .fold(0.0, f64::max)
+        + 20.0;
+    let height = lines.len() as f64 * size * 1.4 + 8.0;
+    let middle = [plot.x + plot.width / 2.0, plot.y + plot.height / 2.0];
+    let back = Rect {
+        x: middle[0] - width / 2.0,
+        y: middle[1] - height / 2.0,
+        width,
+        height,
+    };
+    scene.rect(back, ground);
+    let mut y = middle[1] - (lines.len() as f64 - 1.0) * size * 0.7;
     for line in lines {
-        scene.text(words(style, plot.x + plot.width / 2.0, y, line, Align::Centre));
+        scene.text(words(style, middle[0], y, line, Align::Centre));
         y += size * 1.4;
     }
 }

@@ -83,6 +83,7 @@ pub(crate) fn compose(
             style,
             inside,
             "The trained table appears when its model is loaded.",
+            style.ink().paper,
         );
     }
     if length > trained {
@@ -94,23 +95,8 @@ pub(crate) fn compose(
         };
         frame::hatch(scene, style, past, ink.axis.mix(ink.masked, 0.45));
         let sentence = format!("undefined: no row past {}", text::count(trained));
-        let size = style.text_px();
-        if past.width > size * 6.0 {
-            let lines = frame::wrap(&sentence, past.width - 24.0, size);
-            let height = lines.len() as f64 * size * 1.4 + 10.0;
-            let width = lines
-                .iter()
-                .map(|line| text::width(line, size))
-                .fold(0.0, f64::max)
-                + 20.0;
-            let back = Rect {
-                x: past.x + (past.width - width) / 2.0,
-                y: past.y + (past.height - height) / 2.0,
-                width,
-                height,
-            };
-            scene.rect(back, ink.masked);
-            frame::note(scene, style, past, &sentence);
+        if past.width > style.text_px() * 6.0 {
+            frame::note(scene, style, past, &sentence, ink.masked);
         }
     }
     Ok(())

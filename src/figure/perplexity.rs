@@ -122,7 +122,13 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
         .iter()
         .all(|series| series.points.iter().all(|point| point.value().is_none()))
     {
-        frame::note(scene, style, plot, "Perplexities appear as they are measured.");
+        frame::note(
+            scene,
+            style,
+            plot,
+            "Perplexities appear as they are measured.",
+            style.ink().paper,
+        );
     }
 
     let mut ends = Vec::new();

@@ -83,6 +83,7 @@ pub(crate) fn compose(
             style,
             plot,
             "The curve appears when the model has been evaluated.",
+            style.ink().paper,
         );
         return Ok(());
     }

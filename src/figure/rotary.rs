@@ -141,13 +141,14 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
         ]
     };
     // The part of the turn that training has seen.
+    let seen_colour = ink.grid.mix(ink.axis, 0.08);
     if seen >= TAU {
-        scene.disc(centre, radius, ink.grid);
+        scene.disc(centre, radius, seen_colour);
     } else {
         scene.disc(centre, radius, ink.masked);
         let mut wedge = arc(centre, radius, clock(0.0), clock(seen));
         wedge.push(centre);
-        scene.area(wedge, ink.grid.mix(ink.axis, 0.12), 1.0);
+        scene.area(wedge, seen_colour, 1.0);
     }
     let ring = Stroke::new(ink.axis, 1.0);
     scene.ring(

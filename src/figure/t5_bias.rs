@@ -213,6 +213,7 @@ fn draw_curves(
             style,
             plot,
             "The learned biases appear when the model is loaded.",
+            style.ink().paper,
         );
         return;
     }

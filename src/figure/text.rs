@@ -1,14 +1,14 @@
 //! Widths of words and the way numbers are written.
 
-/// The width of a text in CSS px, estimated from the usual widths of a sans-serif. Asking the browser
+/// The width of a text in CSS px, estimated from the widths of the wider sans-serifs. Asking the browser
 /// costs a layout each time, and a figure only needs to know what fits.
 pub(crate) fn width(text: &str, size_px: f64) -> f64 {
     let em = |c: char| match c {
-        'i' | 'j' | 'l' | '\'' | '|' | '.' | ',' | ':' | ';' | '·' => 0.27,
-        ' ' | 'f' | 't' | 'r' | 'I' | '(' | ')' | '/' | '-' | '[' | ']' => 0.33,
+        'i' | 'j' | 'l' | '\'' | '|' | '.' | ',' | ':' | ';' | '·' => 0.3,
+        ' ' | 'f' | 't' | 'r' | 'I' | '(' | ')' | '/' | '-' | '[' | ']' => 0.37,
         'm' | 'w' | 'M' | 'W' | '→' | '←' | '…' => 0.86,
-        'A'..='Z' | '=' | '+' | '−' | '<' | '>' | '≤' | '≥' | '±' | '×' | '–' => 0.66,
-        _ => 0.57,
+        'A'..='Z' | '=' | '+' | '−' | '<' | '>' | '≤' | '≥' | '±' | '×' | '–' => 0.7,
+        _ => 0.6,
     };
     text.chars().map(em).sum::<f64>() * size_px
 }
@@ -39,6 +39,14 @@ pub(crate) fn number(value: f64, digits: usize) -> String {
     } else {
         written
     }
+}
+
+/// A tick of a logarithmic axis: below 1/1000 with a power of ten, as long zeros are hard to count.
+pub(crate) fn log_tick(value: f64) -> String {
+    if value > 0.000_99 {
+        return number(value, 2);
+    }
+    minus(&format!("{value:.1e}").replace(".0", ""))
 }
 
 /// A number with that many decimals and a true minus sign.
@@ -100,6 +108,11 @@ mod tests {
         assert_eq!(number(999.96, 4), "1000");
         assert_eq!(number(f64::NAN, 3), "undefined");
         assert_eq!(fixed(-0.25, 1), "−0.2");
+        assert_eq!(log_tick(1e-5), "1e−5");
+        assert_eq!(log_tick(3.0 * 1e-5), "3e−5");
+        assert_eq!(log_tick(1.5e-12), "1.5e−12");
+        assert_eq!(log_tick(0.001), "0.001");
+        assert_eq!(log_tick(0.0002), "2e−4");
         assert_eq!(count(4096), "4096");
         assert_eq!(count(15512), "15\u{202f}512");
     }
