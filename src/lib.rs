@@ -6,6 +6,7 @@
 pub mod encoding;
 pub mod engine;
 pub mod experiment;
+mod json;
 #[cfg(feature = "figures")]
 pub mod figure;
 pub mod model;

@@ -55,7 +55,7 @@ macro_rules! encodings {
     ($($variant:ident = $name:literal, $title:literal;)*) => {
         /// One of the known encodings with its settings; in JSON `{"kind": "t5_bias", "buckets": 32, …}`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "kind")]
+        #[serde(remote = "Self")]
         pub enum Encoding {
             $(
                 #[doc = $title]
@@ -101,6 +101,8 @@ encodings! {
     T5Bias = "t5_bias", "T5 bias";
     Alibi = "alibi", "ALiBi";
 }
+
+crate::json::tagged!(Encoding, "kind");
 
 impl Positional for Encoding {
     fn parameters(&self, trained: &Shape) -> Vec<Parameter> {

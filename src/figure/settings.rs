@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// One picture and its settings; in JSON `{"figure": "alibi", "heads": 8, "length": 64, …}`.
 /// The numbers that a model gave stand apart, as `values`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "figure", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Figure {
     /// A heat map of position × dimension. No values.
     Sinusoidal {
@@ -98,6 +98,8 @@ pub enum Figure {
         encoding: String,
     },
 }
+
+crate::json::tagged!(Figure, "figure");
 
 fn usual_base() -> f64 {
     10_000.0

@@ -101,7 +101,7 @@ impl Checkpoint {
             .as_ref()
             .and_then(|map| map.get(KEY))
             .ok_or(CheckpointError::Foreign)?;
-        let Header { config, record } = serde_json::from_str(header)?;
+        let Header { config, record } = crate::json::read(header)?;
         config.validate()?;
         let mut weights = Weights::new();
         let parameters = config.parameters();

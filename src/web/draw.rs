@@ -34,8 +34,8 @@ pub fn draw(
     style_json: &str,
     values: &[f32],
 ) -> Result<String, JsError> {
-    let figure: Figure = serde_json::from_str(figure_json)?;
-    let style: Style = serde_json::from_str(style_json)?;
+    let figure: Figure = crate::json::read(figure_json)?;
+    let style: Style = crate::json::read(style_json)?;
     let scene = compose(&figure, values, &style)?;
     let pixels = [style.width, style.height].map(|px| (px * style.pixel_ratio).round() as u32);
     // Setting a size clears the canvas, and costs even when the size is the same.
@@ -131,8 +131,8 @@ pub fn readout(
     x: f64,
     y: f64,
 ) -> Result<Option<String>, JsError> {
-    let figure: Figure = serde_json::from_str(figure_json)?;
-    let geometry: Geometry = serde_json::from_str(geometry_json)?;
+    let figure: Figure = crate::json::read(figure_json)?;
+    let geometry: Geometry = crate::json::read(geometry_json)?;
     Ok(crate::figure::readout(&figure, values, &geometry, x, y))
 }
 

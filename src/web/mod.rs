@@ -1,7 +1,8 @@
 //! The only place that knows wasm-bindgen.
 
+#[cfg(feature = "checks")]
 mod bench;
-#[cfg(feature = "gpu")]
+#[cfg(all(feature = "checks", feature = "gpu"))]
 mod check;
 #[cfg(feature = "figures")]
 mod draw;
