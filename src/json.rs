@@ -14,7 +14,9 @@ pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 /// Turns `{tag: "name", …}` into `{"name": {…}}`, which serde reads without keeping its own copies.
 pub(crate) fn untag(tag: &'static str, value: Value) -> serde_json::Result<Value> {
     let Value::Object(mut fields) = value else {
-        return Err(Error::custom(format!("expected an object with a field \"{tag}\"")));
+        return Err(Error::custom(format!(
+            "expected an object with a field \"{tag}\""
+        )));
     };
     match fields.remove(tag) {
         Some(Value::String(name)) => Ok(Value::Object(Map::from_iter([(name, Value::Object(fields))]))),
@@ -53,8 +55,8 @@ macro_rules! tagged {
 
         impl serde::Serialize for $kind {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let value =
-                    <$kind>::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
+                let value = <$kind>::serialize(self, serde_json::value::Serializer)
+                    .map_err(serde::ser::Error::custom)?;
                 $crate::json::retag($tag, value).serialize(serializer)
             }
         }

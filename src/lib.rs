@@ -6,9 +6,9 @@
 pub mod encoding;
 pub mod engine;
 pub mod experiment;
-mod json;
 #[cfg(feature = "figures")]
 pub mod figure;
+mod json;
 pub mod model;
 #[cfg(target_arch = "wasm32")]
 mod web;

@@ -17,7 +17,7 @@ pub struct Arguments {
 
 /// Prints tokens per second of the GPU and the CPU engine at several lengths.
 pub fn run_all(arguments: &Arguments) -> Result<()> {
-    package::build(&package::Arguments { fast: false })?;
+    package::build_checks()?;
     let chromium = install::chromium()?;
     install::npm_packages(BENCH)?;
     let site = Site::start(0)?;

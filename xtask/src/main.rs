@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 
 fn run(chore: Chore) -> Result<()> {
     match chore {
-        Chore::Build(arguments) => package::build(&arguments).map(|_| ()),
+        Chore::Build(arguments) => package::build_within_budget(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),
         Chore::Train { arguments } => train(&arguments),

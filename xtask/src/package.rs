@@ -15,8 +15,11 @@ const LIMIT_GZIP_BYTES: usize = 250_000;
 const OUTPUTS: [&str; 3] = ["longview.js", "longview.d.ts", "longview_bg.wasm"];
 
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
-const WASM_OPT: [&str; 10] = [
+const WASM_OPT: [&str; 12] = [
     "-Oz",
+    // Functions that are called once stay apart: gzip finds more that repeats.
+    "--one-caller-inline-max-function-size",
+    "1",
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",
     "--enable-simd",
@@ -41,46 +44,9 @@ pub struct Size {
     pub gzip: usize,
 }
 
-/// Builds what has changed. Fails when the optimised module is larger than its budget.
+/// Builds what readers download, if it has changed, and says how large it is.
 pub fn build(arguments: &Arguments) -> Result<Size> {
-    install::wasm_target()?;
-    let status = cargo(&[
-        "build",
-        "--package",
-        "longview",
-        "--lib",
-        "--profile",
-        "web",
-        "--target",
-        "wasm32-unknown-unknown",
-    ])
-    .status()
-    .context("cargo cannot be started")?;
-    if !status.success() {
-        bail!("the library does not compile for the browser");
-    }
-    let compiled = target_folder().join("wasm32-unknown-unknown/web/longview.wasm");
-    let compiled_bytes =
-        fs::read(&compiled).with_context(|| format!("{} cannot be read", compiled.display()))?;
-
-    let package = root().join("pkg");
-    let stamp_file = target_folder().join("xtask/package.stamp");
-    let stamp = stamp(&compiled_bytes, arguments.fast)?;
-    let is_current = fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp)
-        && OUTPUTS.iter().all(|name| package.join(name).is_file());
-    if !is_current {
-        bind(&compiled, &package)?;
-        if !arguments.fast {
-            optimise(&package.join("longview_bg.wasm"))?;
-        }
-        if let Some(folder) = stamp_file.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&stamp_file, stamp)
-            .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
-    }
-
-    let size = measure(&package.join("longview_bg.wasm"))?;
+    let (size, is_current) = make("pkg", &[], arguments.fast)?;
     let note = if arguments.fast { ", not optimised" } else { "" };
     eprintln!(
         "pkg/longview_bg.wasm: {} kB, {} kB gzipped{note}{}",
@@ -88,6 +54,12 @@ pub fn build(arguments: &Arguments) -> Result<Size> {
         size.gzip / 1000,
         if is_current { " (up to date)" } else { "" },
     );
+    Ok(size)
+}
+
+/// Builds as [`build`], and fails when the optimised module is larger than its budget.
+pub fn build_within_budget(arguments: &Arguments) -> Result<()> {
+    let size = build(arguments)?;
     if !arguments.fast && (size.raw > LIMIT_BYTES || size.gzip > LIMIT_GZIP_BYTES) {
         bail!(
             "the module is larger than its budget of {} kB, {} kB gzipped: find what grew, or raise the limit in {}",
@@ -96,7 +68,47 @@ pub fn build(arguments: &Arguments) -> Result<Size> {
             file!(),
         );
     }
-    Ok(size)
+    Ok(())
+}
+
+/// Builds out/checks/: the same with the exports for the kernel tests and the bench.
+pub fn build_checks() -> Result<()> {
+    make("out/checks", &["--features", "checks"], false).map(|_| ())
+}
+
+/// Builds a package into a folder; gives the module's size and whether it was up to date.
+fn make(folder: &str, features: &[&str], fast: bool) -> Result<(Size, bool)> {
+    install::wasm_target()?;
+    let mut compile = cargo(&["build", "--package", "longview", "--lib", "--profile", "web"]);
+    compile
+        .args(["--target", "wasm32-unknown-unknown"])
+        .args(features);
+    if !compile.status().context("cargo cannot be started")?.success() {
+        bail!("the library does not compile for the browser");
+    }
+    let compiled = target_folder().join("wasm32-unknown-unknown/web/longview.wasm");
+    let bytes = fs::read(&compiled).with_context(|| format!("{} cannot be read", compiled.display()))?;
+
+    let stamp_file = target_folder()
+        .join("xtask")
+        .join(folder.replace('/', "-") + ".stamp");
+    let stamp = stamp(&bytes, fast)?;
+    let folder = root().join(folder);
+    let is_current = fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp)
+        && OUTPUTS.iter().all(|name| folder.join(name).is_file());
+    let module = folder.join("longview_bg.wasm");
+    if !is_current {
+        bind(&compiled, &folder)?;
+        if !fast {
+            optimise(&module)?;
+        }
+        if let Some(stamps) = stamp_file.parent() {
+            fs::create_dir_all(stamps)?;
+        }
+        fs::write(&stamp_file, stamp)
+            .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
+    }
+    Ok((measure(&module)?, is_current))
 }
 
 /// Names everything the output depends on. Cargo.lock holds wasm-bindgen's version.

@@ -35,11 +35,11 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         report.part("native tests", native);
     }
     if !arguments.native {
-        let built = report.part("package", || {
-            package::build(&package::Arguments { fast: false }).map(|_| ())
-        });
-        // A stale page would be tested otherwise.
+        let whole = package::Arguments { fast: false };
+        let built = report.part("package", || package::build(&whole).map(|_| ()));
+        // A stale page would be tested otherwise; one that is too large is still worth a test.
         if built {
+            report.part("package size", || package::build_within_budget(&whole));
             report.part("browser tests", || browser(&arguments.playwright));
         }
     }
@@ -80,6 +80,7 @@ fn native() -> Result<()> {
 fn browser(arguments: &[String]) -> Result<()> {
     let chromium = install::chromium()?;
     install::npm_packages(BROWSER_TESTS)?;
+    package::build_checks()?;
     // The tests compare the page's numbers with the native program's.
     run(&mut cargo(&["build", "--package", "longview-cli"]))?;
     let site = Site::start(0)?;

@@ -2,7 +2,7 @@
 //! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 //! (`encoder.py` in openai/gpt-2), written by hand so that the page need not carry a regex engine.
 
-use unicode_general_category::{GeneralCategory, get_general_category};
+include!(concat!(env!("OUT_DIR"), "/categories.rs"));
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -16,20 +16,22 @@ enum Class {
 }
 
 fn class(character: char) -> Class {
-    use GeneralCategory::*;
     match character {
         'a'..='z' | 'A'..='Z' => Class::Letter,
         '0'..='9' => Class::Number,
         _ if character.is_whitespace() => Class::Space,
         _ if character.is_ascii() => Class::Other,
-        _ => match get_general_category(character) {
-            UppercaseLetter | LowercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter => {
-                Class::Letter
-            }
-            DecimalNumber | LetterNumber | OtherNumber => Class::Number,
-            _ => Class::Other,
-        },
+        _ if is_in(&LETTERS, character) => Class::Letter,
+        _ if is_in(&NUMBERS, character) => Class::Number,
+        _ => Class::Other,
     }
+}
+
+/// Whether a table of ranges, which `build.rs` wrote, holds a character.
+fn is_in(ranges: &[(u32, u32)], character: char) -> bool {
+    let point = u32::from(character);
+    let after = ranges.partition_point(|&(first, _)| first <= point);
+    after > 0 && point <= ranges[after - 1].1
 }
 
 /// The words of a text: they follow each other without gaps, so joined they are the text.
