@@ -123,14 +123,18 @@ pub(crate) fn compose(
     for (index, curve) in order.filter_map(|index| Some((index, curves.get(index)?))) {
         let chosen = index == *head;
         let floor = y.domain()[0];
+        // Below the axis a curve goes to the edge once and is gone, instead of running along it.
+        let mut gone = false;
         let points: Vec<[f64; 2]> = curve
             .iter()
             .map(|&(distance, weight)| {
-                let at = if weight.is_nan() {
+                let below = weight < floor;
+                let at = if weight.is_nan() || (below && gone) {
                     f64::NAN
                 } else {
                     y.px_clamped(weight.max(floor))
                 };
+                gone = below;
                 [x.px(distance), at]
             })
             .collect();

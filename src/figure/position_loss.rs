@@ -44,12 +44,19 @@ pub(crate) fn compose(
     );
     let last = (length - 1).max(1) as f64;
     let x = Scale::linear([0.0, last], [plot.x, plot.right()]);
-    let mut sorted: Vec<f32> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    sorted.sort_unstable_by(f32::total_cmp);
+    // As many points as the eye can follow.
+    let thin = length.div_ceil((plot.width * 0.6).max(1.0) as usize).max(1);
+    let fine = groups(values, thin);
+    let mut sorted: Vec<f64> = fine
+        .iter()
+        .map(|point| point.1)
+        .filter(|loss| loss.is_finite())
+        .collect();
+    sorted.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| sorted.get(((sorted.len() as f64 - 1.0) * share).max(0.0) as usize);
-    // A single position's outlier may leave the plot; the means set the range.
+    // A single outlier may leave the plot.
     let (low, high) = match (at(0.01), at(0.99)) {
-        (Some(&low), Some(&high)) => (f64::from(low), f64::from(high)),
+        (Some(&low), Some(&high)) => (low, high),
         _ => (2.0, 6.0),
     };
     let pad = ((high - low) * 0.05).max(0.05);
@@ -101,13 +108,16 @@ pub(crate) fn compose(
             .map(|(position, loss)| [x.px(position), px(loss)])
             .collect()
     };
-    // No more points than half pixels.
-    let thin = length.div_ceil((plot.width * 2.0) as usize).max(1);
-    scene.line(line(groups(values, thin)), Stroke::new(strong, 1.0).alpha(0.35));
-    let width = (length / 32).max(1);
-    if width > 1 {
+    scene.line(line(fine), Stroke::new(strong, 1.0).alpha(0.35));
+    let width = (length / 32).max(1).next_multiple_of(thin);
+    if width > thin {
         scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
-        let note = format!("thick: means of {} positions", text::count(width));
+        let thick = format!("thick: means of {} positions", text::count(width));
+        let note = if thin > 1 {
+            format!("thin: means of {}, {thick}", text::count(thin))
+        } else {
+            thick
+        };
         let words = frame::words(style, style.width - 2.0, size * 0.7, note, Align::Right);
         scene.text(Text {
             colour: strong,

@@ -141,7 +141,7 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
         ]
     };
     // The part of the turn that training has seen.
-    let seen_colour = ink.grid.mix(ink.axis, 0.08);
+    let seen_colour = ink.grid.mix(ink.axis, 0.2);
     if seen >= TAU {
         scene.disc(centre, radius, seen_colour);
     } else {
