@@ -1,16 +1,22 @@
+use crate::files;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, Layout, Pairing, Positional};
-use longview::figure::{Figure, Series, Style, Theme, svg};
+use longview::encoding::{Encoding, Layout, Pairing, PastEnd, Positional};
+use longview::figure::{Figure, Point, Series, Style, Theme, svg};
 use longview::model::Checkpoint;
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Draw a picture as an SVG or PNG file.
+/// Draw a picture as an SVG or PNG file
 ///
-/// Pictures of a trained table (learned, t5-bias) take it from --checkpoint; those of a model's run
-/// take its numbers from --values: a JSON list of numbers, or for perplexity a list of
-/// {"encoding", "points": [{"length", "perplexity", "standard_error"}]}.
+/// Pictures of a trained table (learned, t5-bias) take it from --checkpoint; those of a model's run take
+/// its numbers from --values: a JSON list of numbers, or for perplexity what `longview evaluate --format
+/// json` wrote, one file an encoding.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  longview figure alibi --heads 8 --length 256 -o alibi.svg
+  longview figure t5-bias --checkpoint www/checkpoints/t5_bias.safetensors -o t5.png --theme dark
+  longview figure perplexity --values alibi.json --values rotary.json --length 512 -o perplexity.svg")]
 pub struct Arguments {
     #[arg(value_enum)]
     figure: Name,
@@ -65,7 +71,8 @@ pub struct Arguments {
     encoding: String,
     /// The numbers, as JSON
     #[arg(long, conflicts_with = "checkpoint")]
-    values: Option<PathBuf>,
+    values: Vec<PathBuf>,
+    /// A checkpoint that Longview's trainer wrote
     #[arg(long)]
     checkpoint: Option<PathBuf>,
     /// CSS px
@@ -130,7 +137,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
-    let checkpoint = arguments.checkpoint.as_deref().map(read_checkpoint).transpose()?;
+    let checkpoint = arguments
+        .checkpoint
+        .as_deref()
+        .map(files::checkpoint)
+        .transpose()?;
     let of_checkpoint = checkpoint
         .as_ref()
         .map(|checkpoint| checkpoint.config.trained_length);
@@ -214,26 +225,33 @@ fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
             logarithmic: arguments.logarithmic,
             encoding,
         },
-        Name::Perplexity => Figure::Perplexity {
-            trained_length,
-            length,
-            selected: encoding,
-            series: arguments
+        Name::Perplexity => {
+            let measured = arguments
                 .values
-                .as_deref()
-                .map_or(Ok(Vec::new()), read_json::<Vec<Series>>)?,
-            undefined: Vec::new(),
-        },
+                .iter()
+                .map(|path| measured(path))
+                .collect::<Result<Vec<_>>>()?;
+            let (series, undefined): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
+            Figure::Perplexity {
+                trained_length,
+                length,
+                selected: encoding,
+                series: series.into_iter().flatten().collect(),
+                undefined: undefined.into_iter().flatten().collect(),
+            }
+        }
         Name::PositionLoss => Figure::PositionLoss {
             length,
             trained_length,
             encoding,
         },
     };
-    let values = match (&arguments.values, &checkpoint) {
-        (Some(path), _) if !matches!(figure, Figure::Perplexity { .. }) => read_json(path)?,
-        (_, Some(checkpoint)) => trained_table(&figure, checkpoint)?,
-        _ => Vec::new(),
+    let values = match (&arguments.values[..], &checkpoint) {
+        _ if matches!(figure, Figure::Perplexity { .. }) => Vec::new(),
+        ([path], _) => read_json(path)?,
+        ([], Some(checkpoint)) => trained_table(&figure, checkpoint)?,
+        ([], None) => Vec::new(),
+        _ => bail!("a picture of {} takes one --values; give one file", figure.name()),
     };
     Ok((figure, values))
 }
@@ -245,9 +263,44 @@ fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
         .with_context(|| format!("{} does not hold what --values needs", path.display()))
 }
 
-fn read_checkpoint(path: &Path) -> Result<Checkpoint> {
-    let bytes = std::fs::read(path).with_context(|| format!("{} could not be read", path.display()))?;
-    Checkpoint::from_bytes(&bytes).with_context(|| format!("{} is no checkpoint of ours", path.display()))
+/// What `longview evaluate --format json` says of one encoding.
+#[derive(Deserialize)]
+struct Report {
+    encoding: Encoding,
+    points: Vec<Point>,
+    undefined: Vec<serde_json::Value>,
+}
+
+/// The series of a file, and the name of its encoding if it has lengths without a value: a report, or a
+/// list of series as in a figure's JSON.
+fn measured(path: &Path) -> Result<(Vec<Series>, Option<String>)> {
+    let value: serde_json::Value = read_json(path)?;
+    let what = || {
+        format!(
+            "{} is no report of longview evaluate and no list of series",
+            path.display()
+        )
+    };
+    if value.is_array() {
+        return Ok((serde_json::from_value(value).with_context(what)?, None));
+    }
+    let report: Report = serde_json::from_value(value).with_context(what)?;
+    let encoding = report.encoding.name().to_string();
+    let undefined = (!report.undefined.is_empty()).then(|| encoding.clone());
+    let note = match report.encoding {
+        Encoding::Learned(learned) if learned.past_end == PastEnd::LastRow => {
+            Some("last row repeated".into())
+        }
+        _ => None,
+    };
+    Ok((
+        vec![Series {
+            encoding,
+            note,
+            points: report.points,
+        }],
+        undefined,
+    ))
 }
 
 /// The tensor that the figure shows.
