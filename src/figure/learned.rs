@@ -94,7 +94,10 @@ pub(crate) fn compose(
             ..plot
         };
         frame::hatch(scene, style, past, ink.axis.mix(ink.masked, 0.45));
-        let sentence = format!("undefined: no row past {}", text::count(trained));
+        let mut sentence = format!("undefined: no row past {}", text::count(trained));
+        if text::width(&sentence, style.text_px()) > past.width - 24.0 {
+            sentence = format!("undefined past {}", text::count(trained));
+        }
         if past.width > style.text_px() * 6.0 {
             frame::note(scene, style, past, &sentence, ink.masked);
         }

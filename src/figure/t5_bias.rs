@@ -135,6 +135,9 @@ fn draw_strip(scene: &mut Scene, style: &Style, bias: &T5Bias, length: usize, st
     frame::heading(scene, style, 0.0, first_line, "from");
     // Two rows of numbers, each free from its own place on.
     let mut free = [strip.x - 10.0; 2];
+    // In the second the place of the last bucket's is kept: from there on all distances are alike.
+    let last_first = segments(bias, length).last().map_or(0, |segment| segment.1);
+    let last_from = x.px(last_first as f64) - text::width(&last_first.to_string(), small) / 2.0 - 3.0;
     for (bucket, first, last) in segments(bias, length) {
         // A distance stands for the whole token: from half a step before it.
         let from = if first == 0 {
@@ -171,7 +174,11 @@ fn draw_strip(scene: &mut Scene, style: &Style, bias: &T5Bias, length: usize, st
         }
         let label = first.to_string();
         let half = text::width(&label, small) / 2.0;
-        let Some(row) = (0..2).find(|&row| from - half >= free[row] + 3.0) else {
+        let fits = |row: usize| {
+            let clear = row == 0 || first == last_first || from + half <= last_from;
+            clear && from - half >= free[row] + 3.0
+        };
+        let Some(row) = (0..2).find(|&row| fits(row)) else {
             continue;
         };
         free[row] = from + half;
