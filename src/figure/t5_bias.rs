@@ -117,11 +117,12 @@ pub(crate) fn compose(
     let x_axis = Axis::new(ticks, "distance (tokens, log scale) →");
     draw_curves(scene, style, bias, heads, length, plot, &x, values, &labels);
     frame::x_axis(scene, style, plot, &x, &x_axis);
-    let whole = Rect {
-        height: plot.bottom() - strip.y,
-        ..strip
-    };
-    frame::mark_trained_x(scene, style, whole, &x, trained, true);
+    // In two pieces: between the strip and the curves stand numbers.
+    frame::mark_trained_x(scene, style, strip, &x, trained, true);
+    if x.contains(trained as f64) {
+        let at = style.snap_hair(x.px(trained as f64));
+        frame::mark_line(scene, style, [at, plot.y], [at, plot.bottom()], false);
+    }
     Ok(())
 }
 
