@@ -2,7 +2,7 @@
 import { problems } from "./locales/en.js";
 
 /** The page's files are far smaller; more is a mistake, and would fill the memory. */
-const SIZE_BYTES_MAX = 64 << 20;
+const SIZE_BYTES_MAX = 8_000_000;
 
 /**
  * The bytes of a file beside the page.
@@ -40,6 +40,7 @@ export async function bytes(address) {
     if (size > SIZE_BYTES_MAX) throw error;
     fail(error.message);
   }
+  if (size === 0) fail(problems.emptyFile);
   const all = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

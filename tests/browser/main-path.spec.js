@@ -40,7 +40,7 @@ test("the first picture needs no checkpoint", async ({ page, engine }) => {
   expect((await picture(page, "#figure-encoding")).colours).toBeGreaterThan(8);
   release();
   await expect(page.locator("html")).toHaveAttribute("data-ready", "engine");
-  expect(requests.some((address) => address.endsWith(".safetensors"))).toBe(true);
+  await expect.poll(() => requests.some((address) => address.endsWith(".safetensors"))).toBe(true);
 });
 
 test("checkpoints are asked for after the first picture", async ({ page, engine }) => {

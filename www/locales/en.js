@@ -100,6 +100,7 @@ export const problems = {
   outOfRange: (name, value, low, high, used) => `The address’s “${name}=${value}” is outside ${low} to ${high}; ${used} is used.`,
   notAChoice: (name, value, choices, used) => `The address’s “${name}=${value}” is not one of ${choices.join(", ")}; ${used} is used.`,
   download: (file, reason) => `${file} could not be fetched: ${reason}. Check the connection and try again; everything else goes on without it.`,
+  emptyFile: "it is empty",
   tooLarge: (size, limit) => `it is larger than the limit of ${number(limit / 1e6)} MB (${number(size / 1e6)} MB)`,
   checkpoint: (file, reason) => `${file} cannot be used: ${reason}.`,
   tooShort: (text, tokens, longest) => `${text} is too short for lengths past ${longest}: it has ${count(tokens)} tokens. Longer lengths need a longer text.`,
