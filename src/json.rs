@@ -19,7 +19,11 @@ pub(crate) fn untag(tag: &'static str, value: Value) -> serde_json::Result<Value
         )));
     };
     match fields.remove(tag) {
-        Some(Value::String(name)) => Ok(Value::Object(Map::from_iter([(name, Value::Object(fields))]))),
+        Some(Value::String(name)) => {
+            let mut outer = Map::new();
+            outer.insert(name, Value::Object(fields));
+            Ok(Value::Object(outer))
+        }
         Some(_) => Err(Error::custom(format!("the field \"{tag}\" is no string"))),
         None => Err(Error::missing_field(tag)),
     }
@@ -34,7 +38,9 @@ pub(crate) fn retag(tag: &'static str, value: Value) -> Value {
     for (name, inner) in outer {
         fields.insert(tag.into(), Value::String(name));
         if let Value::Object(inner) = inner {
-            fields.extend(inner);
+            for (name, value) in inner {
+                fields.insert(name, value);
+            }
         }
     }
     Value::Object(fields)

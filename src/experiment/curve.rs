@@ -1,6 +1,5 @@
 use super::plan::Step;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Tokens of a segment. Losses of neighbouring tokens go together, so the standard error is that of sums
 /// over segments of the text (a cluster-robust estimate); the segments are the same at every length.
@@ -22,13 +21,14 @@ pub struct Point {
 /// What the losses of one model add up to, by length.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    lengths: BTreeMap<usize, Sums>,
+    /// By length, ascending.
+    lengths: Vec<(usize, Sums)>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// By segment of the text: the sum of losses and their count.
-    segments: BTreeMap<usize, (f64, usize)>,
+    /// By segment of the text: the sum of losses and their count, 0 where nothing was scored.
+    segments: Vec<(f64, usize)>,
     /// By position in the window, `[T]`: the sum of losses.
     positions: Vec<f64>,
     windows: usize,
@@ -37,13 +37,20 @@ struct Sums {
 impl Curve {
     /// Adds the losses of a step, `[windows][T]` in nats.
     pub fn add(&mut self, step: &Step, nll: &[f32]) {
-        let sums = self.lengths.entry(step.length).or_default();
+        let place = self.lengths.partition_point(|&(length, _)| length < step.length);
+        if self
+            .lengths
+            .get(place)
+            .is_none_or(|&(length, _)| length != step.length)
+        {
+            self.lengths.insert(place, (step.length, Sums::default()));
+        }
+        let sums = &mut self.lengths[place].1;
+        let end = (step.start + nll.len()).div_ceil(SEGMENT_TOKENS);
+        sums.segments.resize(end.max(sums.segments.len()), (0.0, 0));
         sums.positions.resize(step.length, 0.0);
         for (index, &loss) in nll.iter().enumerate() {
-            let (sum, count) = sums
-                .segments
-                .entry((step.start + index) / SEGMENT_TOKENS)
-                .or_default();
+            let (sum, count) = &mut sums.segments[(step.start + index) / SEGMENT_TOKENS];
             *sum += f64::from(loss);
             *count += 1;
             sums.positions[index % step.length] += f64::from(loss);
@@ -55,13 +62,14 @@ impl Curve {
     pub fn points(&self) -> Vec<Point> {
         self.lengths
             .iter()
-            .filter_map(|(&length, sums)| sums.point(length))
+            .filter_map(|(length, sums)| sums.point(*length))
             .collect()
     }
 
     /// The mean loss by position in the window, in nats, `[T]`; empty for a length not measured.
     pub fn by_position(&self, length: usize) -> Vec<f64> {
-        self.lengths.get(&length).map_or(Vec::new(), |sums| {
+        let found = self.lengths.iter().find(|(measured, _)| *measured == length);
+        found.map_or(Vec::new(), |(_, sums)| {
             sums.positions
                 .iter()
                 .map(|sum| sum / sums.windows.max(1) as f64)
@@ -72,20 +80,19 @@ impl Curve {
 
 impl Sums {
     fn point(&self, length: usize) -> Option<Point> {
-        let tokens: usize = self.segments.values().map(|(_, count)| count).sum();
+        let scored = || self.segments.iter().filter(|(_, count)| *count > 0);
+        let tokens: usize = scored().map(|(_, count)| count).sum();
         if tokens == 0 {
             return None;
         }
-        let mean = self.segments.values().map(|(sum, _)| sum).sum::<f64>() / tokens as f64;
+        let mean = scored().map(|(sum, _)| sum).sum::<f64>() / tokens as f64;
         let perplexity = mean.exp();
-        let clusters = self.segments.len() as f64;
-        let squares: f64 = self
-            .segments
-            .values()
+        let clusters = scored().count() as f64;
+        let squares: f64 = scored()
             .map(|&(sum, count)| (sum - mean * count as f64).powi(2))
             .sum();
         let variance = squares * clusters / (clusters - 1.0) / (tokens as f64).powi(2);
-        let standard_error = (self.segments.len() > 1).then(|| perplexity * variance.sqrt());
+        let standard_error = (clusters > 1.0).then(|| perplexity * variance.sqrt());
         Some(Point {
             length,
             perplexity,

@@ -4,6 +4,7 @@ use super::error::FigureError;
 use super::frame;
 use super::geometry::{Plot, PlotKind, Rect};
 use super::legend::Legend;
+use super::order::sort_few;
 use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
@@ -50,7 +51,7 @@ impl BiasScale {
             .flat_map(|sign| sizes.iter().map(move |size| sign * size))
             .map(|bias| (self.part(bias), text::number(bias, 3)))
             .collect();
-        ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_few(&mut ticks, |tick| tick.0);
         ticks
     }
 }

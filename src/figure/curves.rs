@@ -3,10 +3,10 @@
 use super::colour::Rgb;
 use super::frame;
 use super::geometry::Rect;
+use super::order::sort_few;
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::text;
-use std::cmp::Ordering;
 
 /// What stands at the end of a curve.
 pub(crate) struct EndLabel {
@@ -36,8 +36,7 @@ pub(crate) fn end_labels(
     curves: &[Vec<[f64; 2]>],
 ) {
     labels.retain(|label| label.at.iter().all(|at| at.is_finite()));
-    let key = |label: &EndLabel| (label.at[0].round(), label.at[1]);
-    labels.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+    sort_few(&mut labels, |label| (label.at[0].round(), label.at[1]));
     for group in labels.chunk_by(|a, b| a.at[0].round() == b.at[0].round()) {
         match group {
             [label] if label.at[0] + 14.0 < plot.right() => label_inside(scene, style, plot, label, curves),

@@ -3,6 +3,7 @@ use super::error::FigureError;
 use super::frame;
 use super::geometry::Rect;
 use super::legend::Legend;
+use super::order::quantiles;
 use super::scene::Scene;
 use super::style::Style;
 use super::{heat, size, text};
@@ -10,16 +11,10 @@ use super::{heat, size, text};
 /// The largest absolute value that is shown in full colour: the 99th percentile, so that one outlier
 /// does not pale the rest.
 fn reach(values: &[f32]) -> f64 {
-    let mut sizes: Vec<f32> = values
-        .iter()
-        .map(|value| value.abs())
-        .filter(|size| size.is_finite())
-        .collect();
-    if sizes.is_empty() {
+    let sizes = values.iter().map(|value| f64::from(value.abs())).collect();
+    let Some([reach]) = quantiles(sizes, [0.99]) else {
         return 1.0;
-    }
-    let at = (sizes.len() - 1) * 99 / 100;
-    let reach = f64::from(*sizes.select_nth_unstable_by(at, f32::total_cmp).1);
+    };
     // One significant digit, upwards: a number to write on the legend.
     let ten = 10f64.powf(reach.log10().floor());
     if reach > 0.0 {

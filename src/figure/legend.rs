@@ -2,6 +2,7 @@ use super::bitmap::Bitmap;
 use super::colour::Colours;
 use super::frame::words;
 use super::geometry::Rect;
+use super::order::sort_few;
 use super::scale::within;
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
@@ -39,7 +40,7 @@ impl Legend<'_> {
         // The ends first: their numbers must stand.
         let mut taken: Vec<[f64; 2]> = Vec::new();
         let mut ticks: Vec<_> = self.ticks.iter().collect();
-        ticks.sort_by(|a, b| (b.0 - 0.5).abs().total_cmp(&(a.0 - 0.5).abs()));
+        sort_few(&mut ticks, |tick| -(tick.0 - 0.5).abs());
         for (part, label) in ticks {
             let half = text::width(label, style.small_px()) / 2.0;
             let x = bar.x + bar.width * part;

@@ -17,6 +17,7 @@ mod heat;
 mod learned;
 mod legend;
 mod none;
+mod order;
 mod paint;
 mod perplexity;
 mod position_loss;

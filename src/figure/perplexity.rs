@@ -2,6 +2,7 @@ use super::curves::{self, EndLabel};
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind, Rect};
+use super::order::sort_few;
 use super::scale::{self, Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
@@ -161,7 +162,7 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
                 .iter()
                 .filter_map(|p| Some((p.length, p.value()?)))
                 .collect();
-            points.sort_by_key(|point| point.0);
+            sort_few(&mut points, |point| point.0);
             points
                 .into_iter()
                 .map(|(length, value)| [x.px(length as f64), y.px_clamped(value)])
@@ -195,7 +196,7 @@ fn draw_series(
     strong: bool,
 ) -> Option<[f64; 2]> {
     let mut points: Vec<&Point> = series.points.iter().filter(|point| point.length > 0).collect();
-    points.sort_by_key(|point| point.length);
+    sort_few(&mut points, |point| point.length);
     let place = |point: &Point| {
         let up = point.value().map_or(f64::NAN, |value| y.px_clamped(value));
         [x.px(point.length as f64), up]

@@ -1,6 +1,7 @@
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind};
+use super::order::quantiles;
 use super::scale::{self, Scale};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
@@ -47,18 +48,9 @@ pub(crate) fn compose(
     // As many points as the eye can follow.
     let thin = length.div_ceil((plot.width * 0.6).max(1.0) as usize).max(1);
     let fine = groups(values, thin);
-    let mut sorted: Vec<f64> = fine
-        .iter()
-        .map(|point| point.1)
-        .filter(|loss| loss.is_finite())
-        .collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| sorted.get(((sorted.len() as f64 - 1.0) * share).max(0.0) as usize);
+    let losses = fine.iter().map(|point| point.1).collect();
     // A single outlier may leave the plot.
-    let (low, high) = match (at(0.01), at(0.99)) {
-        (Some(&low), Some(&high)) => (low, high),
-        _ => (2.0, 6.0),
-    };
+    let [low, high] = quantiles(losses, [0.01, 0.99]).unwrap_or([2.0, 6.0]);
     let pad = ((high - low) * 0.05).max(0.05);
     let y = Scale::linear([(low - pad).max(0.0), high + pad], [plot.bottom(), plot.y]);
     let y_ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 7));

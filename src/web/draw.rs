@@ -8,7 +8,6 @@ use crate::figure::{
 use plotters::prelude::IntoDrawingArea;
 use plotters_canvas::CanvasBackend;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
@@ -142,12 +141,12 @@ pub fn readout(
 /// None that can be met; JSON is made here.
 #[wasm_bindgen]
 pub fn encoding_colours() -> Result<String, JsError> {
-    let of = |theme| -> BTreeMap<&str, String> {
-        NAMES
-            .iter()
-            .map(|name| (*name, encoding_colour(name, theme).hex()))
-            .collect()
+    let of = |theme| {
+        let mut colours = serde_json::Map::new();
+        for name in NAMES {
+            colours.insert(name.to_string(), encoding_colour(name, theme).hex().into());
+        }
+        serde_json::Value::Object(colours)
     };
-    let both = BTreeMap::from([("light", of(Theme::Light)), ("dark", of(Theme::Dark))]);
-    Ok(serde_json::to_string(&both)?)
+    Ok(serde_json::json!({"light": of(Theme::Light), "dark": of(Theme::Dark)}).to_string())
 }

@@ -7,7 +7,6 @@ use crate::engine::{Batch, Captures, Choice, Engine, HeadId, Model, Output, Verd
 use crate::experiment::{Curve, Plan, Step};
 use crate::model::{Checkpoint, Tokenizer, Weights};
 use serde_json::json;
-use std::collections::BTreeMap;
 use wasm_bindgen::prelude::*;
 
 /// An engine with models, a text and what was measured so far.
@@ -15,7 +14,8 @@ use wasm_bindgen::prelude::*;
 pub struct Laboratory {
     engine: Engine,
     verdict: Verdict,
-    models: BTreeMap<String, Loaded>,
+    /// By name.
+    models: Vec<(String, Loaded)>,
     tokenizer: Option<Tokenizer>,
     tokens: Vec<u32>,
     steps: Vec<Step>,
@@ -77,7 +77,7 @@ impl Laboratory {
         Ok(Self {
             engine,
             verdict,
-            models: BTreeMap::new(),
+            models: Vec::new(),
             tokenizer: None,
             tokens: Vec::new(),
             steps: Vec::new(),
@@ -114,7 +114,7 @@ impl Laboratory {
         let encoding = tokenizer.encode(text);
         self.tokens = encoding.ids;
         self.steps.clear();
-        for loaded in self.models.values_mut() {
+        for loaded in self.models.iter_mut().map(|(_, loaded)| loaded) {
             (loaded.curve, loaded.done) = (Curve::default(), 0);
         }
         Ok(json!({"tokens": self.tokens.len(), "dropped": encoding.dropped}).to_string())
@@ -135,23 +135,22 @@ impl Laboratory {
             )));
         }
         let model = self.engine.load(&config, &weights)?;
-        let own = config.parameters().into_iter().map(|parameter| parameter.name);
-        let own: Vec<String> = own
-            .filter(|name| ["position_embedding.weight", "relative_bias.weight"].contains(&&name[..]))
-            .collect();
-        let weights = weights
-            .into_iter()
-            .filter(|(name, _)| own.contains(name))
-            .collect();
-        self.models.insert(
-            name,
-            Loaded {
-                model,
-                weights,
-                curve: Curve::default(),
-                done: 0,
-            },
-        );
+        let mut own = Weights::new();
+        for (name, tensor) in weights {
+            if ["position_embedding.weight", "relative_bias.weight"].contains(&&name[..]) {
+                own.insert(name, tensor);
+            }
+        }
+        let loaded = Loaded {
+            model,
+            weights: own,
+            curve: Curve::default(),
+            done: 0,
+        };
+        match self.models.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, place)) => *place = loaded,
+            None => self.models.push((name, loaded)),
+        }
         Ok(serde_json::to_string(&config)?)
     }
 
@@ -161,7 +160,7 @@ impl Laboratory {
     /// # Errors
     /// A model that is not loaded.
     pub fn encoding_weights(&self, name: &str) -> Result<Vec<f32>, JsError> {
-        let loaded = self.models.get(name).ok_or_else(|| not_loaded(name))?;
+        let loaded = self.model(name).ok_or_else(|| not_loaded(name))?;
         Ok(loaded
             .weights
             .values()
@@ -176,7 +175,7 @@ impl Laboratory {
         } else {
             PastEnd::Undefined
         };
-        for loaded in self.models.values_mut() {
+        for loaded in self.models.iter_mut().map(|(_, loaded)| loaded) {
             let encoding = Encoding::Learned(Learned { past_end });
             let now = &loaded.model.config().encoding;
             if matches!(now, Encoding::Learned(_)) && *now != encoding {
@@ -198,7 +197,7 @@ impl Laboratory {
         }
         let plan = Plan::new(self.tokens.len(), &lengths, scored_max)?;
         self.steps = plan.steps().collect();
-        for loaded in self.models.values_mut() {
+        for loaded in self.models.iter_mut().map(|(_, loaded)| loaded) {
             (loaded.curve, loaded.done) = (Curve::default(), 0);
         }
         Ok(json!({"lengths": lengths, "scored": plan.scored(), "steps": self.steps.len()}).to_string())
@@ -206,17 +205,13 @@ impl Laboratory {
 
     /// How many steps a model has left; 0 for one that is not loaded.
     pub fn steps_left(&self, name: &str) -> usize {
-        self.models
-            .get(name)
+        self.model(name)
             .map_or(0, |loaded| self.steps.len() - loaded.done)
     }
 
     /// The round of a model's next step: models that are behind go first.
     pub fn next_round(&self, name: &str) -> usize {
-        let next = self
-            .models
-            .get(name)
-            .and_then(|loaded| self.steps.get(loaded.done));
+        let next = self.model(name).and_then(|loaded| self.steps.get(loaded.done));
         next.map_or(usize::MAX, |step| step.round)
     }
 
@@ -226,7 +221,7 @@ impl Laboratory {
     /// # Errors
     /// A model that is not loaded, or an engine that failed.
     pub async fn step(&mut self, name: String) -> Result<String, JsError> {
-        let loaded = self.models.get_mut(&name).ok_or_else(|| not_loaded(&name))?;
+        let loaded = find(&mut self.models, &name)?;
         let Some(step) = self.steps.get(loaded.done).copied() else {
             return Ok(json!({"tokens": 0, "points": loaded.curve.points()}).to_string());
         };
@@ -256,8 +251,7 @@ impl Laboratory {
     /// The mean loss by position of a model at a length, in nats; empty where it was not measured.
     pub fn by_position(&self, name: &str, length: usize) -> Vec<f32> {
         let losses = self
-            .models
-            .get(name)
+            .model(name)
             .map_or(Vec::new(), |loaded| loaded.curve.by_position(length));
         losses.into_iter().map(|loss| loss as f32).collect()
     }
@@ -278,7 +272,7 @@ impl Laboratory {
         let window = self.tokens.get(..=length).ok_or_else(|| {
             error(format!("the text has {tokens} tokens, a window of {length} needs {}; choose a shorter length or a longer text", length + 1))
         })?;
-        let loaded = self.models.get_mut(&name).ok_or_else(|| not_loaded(&name))?;
+        let loaded = find(&mut self.models, &name)?;
         let batch = Batch::new(window.to_vec(), 1, length)?;
         let captures = Captures {
             attention: Some(HeadId { layer, head }),
@@ -288,6 +282,19 @@ impl Laboratory {
             output: loaded.model.forward(&batch, &captures).await?,
         })
     }
+}
+
+impl Laboratory {
+    fn model(&self, name: &str) -> Option<&Loaded> {
+        let found = self.models.iter().find(|(known, _)| known == name);
+        found.map(|(_, loaded)| loaded)
+    }
+}
+
+/// Not a method: the text stays readable while the model is borrowed.
+fn find<'a>(models: &'a mut [(String, Loaded)], name: &str) -> Result<&'a mut Loaded, JsError> {
+    let found = models.iter_mut().find(|(known, _)| known == name);
+    found.map(|(_, loaded)| loaded).ok_or_else(|| not_loaded(name))
 }
 
 fn not_loaded(name: &str) -> JsError {

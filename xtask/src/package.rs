@@ -17,9 +17,9 @@ const OUTPUTS: [&str; 3] = ["longview.js", "longview.d.ts", "longview_bg.wasm"];
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
 const WASM_OPT: [&str; 12] = [
     "-Oz",
-    // Functions that are called once stay apart: gzip finds more that repeats.
+    // Larger functions that are called once stay apart: gzip finds more that repeats.
     "--one-caller-inline-max-function-size",
-    "1",
+    "50",
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",
     "--enable-simd",
@@ -82,7 +82,8 @@ fn make(folder: &str, features: &[&str], fast: bool) -> Result<(Size, bool)> {
     let mut compile = cargo(&["build", "--package", "longview", "--lib", "--profile", "web"]);
     compile
         .args(["--target", "wasm32-unknown-unknown"])
-        .args(features);
+        .args(features)
+        .args(["--config", &without_paths()]);
     if !compile.status().context("cargo cannot be started")?.success() {
         bail!("the library does not compile for the browser");
     }
@@ -109,6 +110,23 @@ fn make(folder: &str, features: &[&str], fast: bool) -> Result<(Size, bool)> {
             .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
     }
     Ok((measure(&module)?, is_current))
+}
+
+/// Cargo's configuration that leaves this machine's folders out of the module's messages, where they are of
+/// no use to a reader and make it larger. It is added to the flags in .cargo/config.toml.
+fn without_paths() -> String {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|folder| folder.join(".cargo")));
+    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
+    let folders = registries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let flags: Vec<String> = folders
+        .map(|folder| format!("{:?}", format!("--remap-path-prefix={}=", folder.display())))
+        .collect();
+    format!("target.wasm32-unknown-unknown.rustflags=[{}]", flags.join(","))
 }
 
 /// Names everything the output depends on. Cargo.lock holds wasm-bindgen's version.

@@ -83,7 +83,9 @@ pub fn read(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
     if json.trim_ascii_start().starts_with(b"<") {
         return Err(TokenizerError::WebPage);
     }
-    let mut file: Value = serde_json::from_slice(json)?;
+    // As text, like every other JSON here: reading bytes would compile serde_json's parser a second time.
+    let text = std::str::from_utf8(json).map_err(<serde_json::Error as serde::de::Error>::custom)?;
+    let mut file: Value = serde_json::from_str(text)?;
     for (index, (field, value, need)) in SETTINGS.into_iter().enumerate() {
         let found = file.pointer(field).unwrap_or(&Value::Null);
         let absent_will_do = index > 1;
