@@ -13,7 +13,6 @@ use tiny_http::{Header, Method, Request, Response, Server};
 
 /// How many ports after a busy one are tried.
 const NEXT_PORTS: u16 = 20;
-const WORKERS: usize = 4;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -41,9 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.no_open && has_desktop() && webbrowser::open(&site.address).is_err() {
         eprintln!("No browser could be opened: open the address yourself.");
     }
-    for worker in site.workers {
-        let _ = worker.join();
-    }
+    let _ = site.worker.join();
     bail!("the server has ended")
 }
 
@@ -51,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 pub struct Site {
     /// `http://127.0.0.1:PORT/`
     pub address: String,
-    workers: Vec<thread::JoinHandle<()>>,
+    worker: thread::JoinHandle<()>,
 }
 
 impl Site {
@@ -61,22 +58,18 @@ impl Site {
         let address = format!("http://{}/", listener.local_addr()?);
         let server = Server::from_listener(listener, None)
             .map_err(|error| anyhow::anyhow!("the server cannot start: {error}"))?;
-        let server = Arc::new(server);
         let folder = root()
             .canonicalize()
             .context("the repository's folder cannot be read")?;
         let folder = Arc::new(folder);
-        let workers = (0..WORKERS)
-            .map(|_| {
-                let (server, folder) = (Arc::clone(&server), Arc::clone(&folder));
-                thread::spawn(move || {
-                    while let Ok(request) = server.recv() {
-                        answer(request, &folder);
-                    }
-                })
-            })
-            .collect();
-        Ok(Self { address, workers })
+        let worker = thread::spawn(move || {
+            while let Ok(request) = server.recv() {
+                let folder = Arc::clone(&folder);
+                // One thread a request: a reader who stalls in the middle of a file holds up nobody else.
+                thread::spawn(move || answer(request, &folder));
+            }
+        });
+        Ok(Self { address, worker })
     }
 }
 
@@ -236,6 +229,23 @@ mod tests {
             assert_eq!(get(&site, path).0, 404, "{path}");
         }
         assert_eq!(get(&site, "/Cargo.toml").0, 200);
+    }
+
+    #[test]
+    fn readers_who_stall_hold_up_nobody() {
+        let site = Site::start(0).unwrap();
+        let host = site.address.trim_start_matches("http://").trim_end_matches('/');
+        let stalled: Vec<TcpStream> = (0..8)
+            .map(|_| {
+                let mut stream = TcpStream::connect(host).unwrap();
+                // Larger than what the system keeps for a connection; never read.
+                let path = "/corpus/austen/emma.txt";
+                write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+                stream
+            })
+            .collect();
+        assert_eq!(get(&site, "/Cargo.toml").0, 200);
+        drop(stalled);
     }
 
     #[test]
