@@ -233,19 +233,24 @@ mod tests {
 
     #[test]
     fn readers_who_stall_hold_up_nobody() {
+        // Larger than what the system keeps for a connection.
+        std::fs::create_dir_all(root().join("out")).unwrap();
+        let file = root().join("out/stalled.bin");
+        File::create(&file).unwrap().set_len(64 << 20).unwrap();
         let site = Site::start(0).unwrap();
         let host = site.address.trim_start_matches("http://").trim_end_matches('/');
         let stalled: Vec<TcpStream> = (0..8)
             .map(|_| {
                 let mut stream = TcpStream::connect(host).unwrap();
-                // Larger than what the system keeps for a connection; never read.
-                let path = "/corpus/austen/emma.txt";
-                write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+                write!(stream, "GET /out/stalled.bin HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+                // The answer has begun, and is never read to its end.
+                stream.read_exact(&mut [0; 64]).unwrap();
                 stream
             })
             .collect();
         assert_eq!(get(&site, "/Cargo.toml").0, 200);
         drop(stalled);
+        std::fs::remove_file(file).unwrap();
     }
 
     #[test]
