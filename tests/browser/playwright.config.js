@@ -34,6 +34,9 @@ export default defineConfig({
   // One at a time: the tests measure what blocks the page.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
+  // On a busy machine Chromium's SwiftShader process was once seen to stop answering; a new browser is tried
+  // once, and the report calls the test flaky.
+  retries: 1,
   // A hung page must end some time; no test is about speed.
   timeout: 10 * 60_000,
   expect: { timeout: 5 * 60_000 },
