@@ -6,6 +6,9 @@ function startWorker() {
   return new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 }
 
+/** A GPU that has not passed its self-check by then has stopped answering. */
+const START_LIMIT_MS = 60_000;
+
 export class EngineClient {
   /**
    * @param {(message: object) => void} onMessage what the worker says
@@ -25,6 +28,7 @@ export class EngineClient {
     this.worker = worker;
     worker.addEventListener("message", ({ data }) => {
       if (worker !== this.worker) return;
+      if (data.kind === "verdict") clearTimeout(this.startTimer);
       if (data.kind === "dead") this.die(data.reason);
       else this.onMessage(data);
     });
@@ -32,11 +36,16 @@ export class EngineClient {
       event.preventDefault();
       if (worker === this.worker) this.die(event.message || "the worker could not be loaded");
     });
+    clearTimeout(this.startTimer);
+    if (engine !== "cpu") {
+      this.startTimer = setTimeout(() => this.die("the GPU did not answer for a minute"), START_LIMIT_MS);
+    }
     worker.postMessage({ kind: "start", engine });
     worker.postMessage({ kind: "wish", wish: this.wish });
   }
 
   die(reason) {
+    clearTimeout(this.startTimer);
     this.deaths += 1;
     const isFinal = this.deaths > 1;
     this.worker?.terminate();
