@@ -44,9 +44,6 @@ fn every_kernel_agrees_with_its_twin() {
     }
 }
 
-/// Only windows past 512 tokens are pooled, and those of the self-check are shorter, to be quick.
-const POOLING: &str = "sum / f32(queries)";
-
 /// One wrong line a kernel: (kernel, right, wrong).
 const BROKEN: &[(&str, &str, &str)] = &[
     ("embed", "(row % p.length) * p.d", "(row % p.length + 1u) * p.d"),
@@ -78,17 +75,27 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     ("attention", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
     ("nll", "targets[row]]", "targets[row / 2u]]"),
+    ("capture_attention", "if key <= query {", "if key < query {"),
+    ("capture_attention", "/ f32(queries)", ""),
     (
         "capture_attention",
-        "first(id.x + 1u), query + 1u)",
-        "first(id.x + 1u), query)",
+        "probability(p.head + group.z,",
+        "probability(p.head,",
     ),
-    ("capture_attention", POOLING, "sum"),
+    ("capture_attention", "out[p.start + (", "out[("),
+    ("capture_attention", "reach > 0u", "reach > 1u"),
     (
         "capture_profile",
         "sum / f32(p.length - distance)",
         "sum / f32(p.length)",
     ),
+    ("capture_profile", "(log(stats.y) - power)", "-power"),
+    (
+        "capture_profile",
+        "entropy += entropy_part",
+        "entropy = entropy_part",
+    ),
+    ("capture_profile", "out[p.entropy + at]", "out[p.start + at]"),
 ];
 
 #[test]
@@ -113,10 +120,7 @@ fn a_broken_kernel_is_found() {
         // The self-check at start sees it too.
         let found = pollster::block_on(check::forward(&device, broken)).unwrap();
         let is_seen = found.iter().any(|difference| !difference.is_within());
-        assert!(
-            is_seen || *right == POOLING,
-            "{kernel}: the self-check passes with \"{wrong}\""
-        );
+        assert!(is_seen, "{kernel}: the self-check passes with \"{wrong}\"");
     }
 }
 
@@ -140,6 +144,7 @@ fn whole_models_agree() {
                     layer: 0,
                     head: heads - 1,
                 }),
+                thumbnails: Some(20),
                 profile: true,
             };
             let expected = cpu::Model::new(&config, &weights)
@@ -163,6 +168,10 @@ fn whole_models_agree() {
                 assert!(far(&got_raster.data, &raster.data) < 1e-5, "{name}");
                 let (got_profile, profile) = (got.profile.unwrap(), expected.profile.clone().unwrap());
                 assert!(far(&got_profile.data, &profile.data) < 1e-5, "{name}");
+                assert!(far(&got_profile.entropy, &profile.entropy) < 2e-5, "{name}");
+                let (got_all, all) = (got.thumbnails.unwrap(), expected.thumbnails.clone().unwrap());
+                assert_eq!((got_all.side, all.side), (length.min(20), length.min(20)));
+                assert!(far(&got_all.data, &all.data) < 1e-5, "{name}");
             }
         }
     }
@@ -183,7 +192,7 @@ fn the_gpu_reproduces_the_public_models() {
             for attention in &sequence.attention {
                 let captures = Captures {
                     attention: Some(attention.head),
-                    profile: false,
+                    ..Captures::default()
                 };
                 let output = pollster::block_on(model.forward(&sequence.batch(), &captures)).unwrap();
                 let raster = output.attention.unwrap();
@@ -205,7 +214,7 @@ fn bad_requests_are_refused_as_on_the_cpu() {
     let mut twin = cpu::Model::new(&config, &weights).unwrap();
     let head = Captures {
         attention: Some(HeadId { layer: 2, head: 0 }),
-        profile: false,
+        ..Captures::default()
     };
     for (tokens, length, captures) in [
         (vec![1000; 3], 2, Captures::default()),

@@ -85,7 +85,7 @@ fn attention_equals_the_public_models() {
             for attention in &sequence.attention {
                 let captures = Captures {
                     attention: Some(attention.head),
-                    profile: false,
+                    ..Captures::default()
                 };
                 let raster = model
                     .forward(&sequence.batch(), &captures)

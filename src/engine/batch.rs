@@ -76,11 +76,19 @@ pub struct HeadId {
 pub struct Captures {
     /// The attention of one head, pooled to a [`Raster`].
     pub attention: Option<HeadId>,
+    /// The attention of every head of every layer, pooled to [`Thumbnails`] of at most so many cells a side.
+    pub thumbnails: Option<usize>,
     /// The [`Profile`] of every head.
     pub profile: bool,
 }
 
 impl Captures {
+    /// Cells along a side of the thumbnails of a window of `length` tokens; `None` where none are asked for.
+    pub fn thumbnail_side(&self, length: usize) -> Option<usize> {
+        let side = self.thumbnails.filter(|&side| side > 0)?;
+        Some(side.min(length).min(RASTER_SIDE_MAX))
+    }
+
     /// # Errors
     /// A head that a model of this configuration does not have.
     pub fn check(&self, config: &Config) -> Result<(), EngineError> {
@@ -98,7 +106,7 @@ impl Captures {
     }
 }
 
-/// The largest side of a [`Raster`], in cells.
+/// The largest side of a [`Raster`] and of [`Thumbnails`], in cells.
 pub const RASTER_SIDE_MAX: usize = 512;
 
 /// Attention probabilities of one head, pooled. With T ≤ 512 a cell is one query and one key; beyond,
@@ -112,8 +120,19 @@ pub struct Raster {
     pub data: Vec<f32>,
 }
 
+/// The attention of every head of every layer, each pooled as a [`Raster`] is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thumbnails {
+    pub layers: usize,
+    pub heads: usize,
+    /// min(T, 512, the side asked for)
+    pub side: usize,
+    /// `[layers][heads][side][side]`: query, key.
+    pub data: Vec<f32>,
+}
+
 /// Mean attention by distance: for each distance n, the mean over queries i ≥ n of the probability
-/// that i gives to the key i − n.
+/// that i gives to the key i − n. And, of the same probabilities, how widely they are spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub layers: usize,
@@ -121,6 +140,33 @@ pub struct Profile {
     pub length: usize,
     /// `[layers][heads][length]`
     pub data: Vec<f32>,
+    /// `[layers][heads]`, in nats: the mean over queries i of the entropy −Σ_j p_ij ln p_ij.
+    pub entropy: Vec<f32>,
+}
+
+impl Profile {
+    /// `data` and `by_distance` are `[layers][heads][length]`: for each distance n, the means over queries
+    /// i ≥ n of p_ij and of −p_ij ln p_ij with j = i − n. T − n queries have a key at the distance n.
+    pub(super) fn new(
+        (layers, heads, length): (usize, usize, usize),
+        data: Vec<f32>,
+        by_distance: &[f32],
+    ) -> Self {
+        let mean = |by_distance: &[f32]| {
+            let weighted = by_distance
+                .iter()
+                .enumerate()
+                .map(|(n, &mean)| f64::from(mean) * (length - n) as f64);
+            (weighted.sum::<f64>() / length as f64) as f32
+        };
+        Self {
+            layers,
+            heads,
+            length,
+            data,
+            entropy: by_distance.chunks_exact(length).map(mean).collect(),
+        }
+    }
 }
 
 /// What a forward gives.
@@ -129,6 +175,7 @@ pub struct Output {
     /// Negative log likelihood of every target, in nats; `[windows][length]`.
     pub nll: Vec<f32>,
     pub attention: Option<Raster>,
+    pub thumbnails: Option<Thumbnails>,
     pub profile: Option<Profile>,
 }
 

@@ -9,5 +9,5 @@ pub mod gpu;
 mod batch;
 mod dispatch;
 
-pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster};
+pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 pub use dispatch::{Choice, Engine, Model, Reason, Verdict};

@@ -277,6 +277,7 @@ impl Laboratory {
         let captures = Captures {
             attention: Some(HeadId { layer, head }),
             profile: true,
+            ..Captures::default()
         };
         Ok(Captured {
             output: loaded.model.forward(&batch, &captures).await?,

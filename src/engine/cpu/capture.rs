@@ -4,19 +4,22 @@
 use super::attention::{Block, KEYS, QUERIES, Sizes, score_block};
 use super::exp::exp_all;
 use super::parallel::map;
-use crate::engine::RASTER_SIDE_MAX;
 
-/// Calls `visit(query, first_key, probabilities)` for every row of every block of one head; the
-/// probabilities are those of the visible keys from `first_key` on.
+/// The least logarithm of a probability that is reckoned with: p ln p is 0 there, also in f32.
+const LOG_MIN: f32 = -100.0;
+
+/// Calls `visit(query, first_key, probabilities, logarithms)` for every row of every block of one head;
+/// both are those of the visible keys from `first_key` on.
 fn visit_rows(
     qkv: &[f32],
     bias: Option<&[f32]>,
     log_sum_exp: &[f32],
     sizes: &Sizes,
     head: usize,
-    mut visit: impl FnMut(usize, usize, &[f32]),
+    mut visit: impl FnMut(usize, usize, &[f32], &[f32]),
 ) {
     let mut scores = [0.0; QUERIES * KEYS];
+    let mut logs = [0.0; KEYS];
     for first_query in (0..sizes.length).step_by(QUERIES) {
         let queries = QUERIES.min(sizes.length - first_query);
         for first_key in (0..first_query + queries).step_by(KEYS) {
@@ -38,58 +41,88 @@ fn visit_rows(
                 let query = first_query + offset;
                 let visible = (query + 1).saturating_sub(first_key).min(keys);
                 let lse = log_sum_exp[query * sizes.heads + head];
-                exp_all(&mut row[..visible], lse);
-                visit(query, first_key, &row[..visible]);
+                let (row, logs) = (&mut row[..visible], &mut logs[..visible]);
+                for (log, score) in logs.iter_mut().zip(&*row) {
+                    *log = (score - lse).max(LOG_MIN);
+                }
+                exp_all(row, lse);
+                visit(query, first_key, row, logs);
             }
         }
     }
 }
 
 /// The attention of one head of the first window as a [`Raster`](crate::engine::Raster)'s data,
-/// `[side][side]` with side = min(T, 512).
+/// `[side][side]` with side ≤ T.
 pub fn capture_attention(
     qkv: &[f32],
     bias: Option<&[f32]>,
     log_sum_exp: &[f32],
     sizes: &Sizes,
     head: usize,
+    side: usize,
 ) -> Vec<f32> {
     let length = sizes.length;
-    let side = length.min(RASTER_SIDE_MAX);
-    let mut sums = vec![0.0; side * side];
-    visit_rows(qkv, bias, log_sum_exp, sizes, head, |query, first_key, row| {
+    let mut sums = vec![0.0_f64; side * side];
+    visit_rows(qkv, bias, log_sum_exp, sizes, head, |query, first_key, row, _| {
         let line = query * side / length * side;
         for (offset, p) in row.iter().enumerate() {
-            sums[line + (first_key + offset) * side / length] += p;
+            sums[line + (first_key + offset) * side / length] += f64::from(*p);
         }
     });
-    for (line, row) in sums.chunks_exact_mut(side).enumerate() {
-        // Queries i with ⌊i·side/T⌋ = line.
-        let queries = ((line + 1) * length).div_ceil(side) - (line * length).div_ceil(side);
-        for value in row {
-            *value /= queries as f32;
-        }
-    }
-    sums
+    // Queries i with ⌊i·side/T⌋ = line.
+    let queries = |line: usize| ((line + 1) * length).div_ceil(side) - (line * length).div_ceil(side);
+    sums.iter()
+        .enumerate()
+        .map(|(at, sum)| (sum / queries(at / side) as f64) as f32)
+        .collect()
 }
 
-/// Mean attention by distance of every head of the first window, `[H][T]`: for each distance n the mean
-/// over queries i ≥ n of the probability that i gives to the key i − n.
-pub fn capture_profile(qkv: &[f32], bias: Option<&[f32]>, log_sum_exp: &[f32], sizes: &Sizes) -> Vec<f32> {
+/// What [`capture_profile`] gives, each `[H][T]`: for each distance n the mean over queries i ≥ n, with p
+/// the probability that i gives to the key i − n.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByDistance {
+    /// Of p.
+    pub weight: Vec<f32>,
+    /// Of −p ln p, in nats.
+    pub entropy: Vec<f32>,
+}
+
+/// Mean attention by distance of every head of the first window, and what each distance adds to the
+/// entropy of its queries.
+pub fn capture_profile(qkv: &[f32], bias: Option<&[f32]>, log_sum_exp: &[f32], sizes: &Sizes) -> ByDistance {
     let length = sizes.length;
     let heads = map(sizes.heads, |head| {
-        let mut sums = vec![0.0_f64; length];
-        visit_rows(qkv, bias, log_sum_exp, sizes, head, |query, first_key, row| {
-            for (offset, &p) in row.iter().enumerate() {
-                sums[query - first_key - offset] += f64::from(p);
-            }
-        });
-        sums.iter()
-            .enumerate()
-            .map(|(n, sum)| (sum / (length - n) as f64) as f32)
-            .collect::<Vec<_>>()
+        let mut sums = vec![[0.0_f64; 2]; length];
+        visit_rows(
+            qkv,
+            bias,
+            log_sum_exp,
+            sizes,
+            head,
+            |query, first_key, row, logs| {
+                for (offset, (&p, &log)) in row.iter().zip(logs).enumerate() {
+                    let [weight, entropy] = &mut sums[query - first_key - offset];
+                    *weight += f64::from(p);
+                    *entropy -= f64::from(p * log);
+                }
+            },
+        );
+        sums
     });
-    heads.concat()
+    let mean = |part: usize| {
+        let of_head = |sums: &Vec<[f64; 2]>| {
+            let means = sums.iter().enumerate();
+            means
+                .map(|(n, sum)| (sum[part] / (length - n) as f64) as f32)
+                .collect::<Vec<_>>()
+        };
+        heads.iter().flat_map(of_head).collect()
+    };
+    ByDistance {
+        weight: mean(0),
+        entropy: mean(1),
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +130,7 @@ mod tests {
     use super::super::attention::attention;
     use super::super::attention::tests::{numbers, probabilities};
     use super::*;
+    use crate::engine::Profile;
 
     #[test]
     fn captures_equal_the_probabilities_written_out() {
@@ -113,14 +147,23 @@ mod tests {
             let (mut out, mut lse) = (vec![0.0; length * sizes.d_model()], vec![0.0; length * heads]);
             attention(&qkv, Some(&bias), &sizes, &mut out, &mut lse);
             let profile = capture_profile(&qkv, Some(&bias), &lse, &sizes);
+            let profile = Profile::new((1, heads, length), profile.weight, &profile.entropy);
             for head in 0..heads {
                 let p = probabilities(&qkv, Some(&bias), &sizes, 0, head);
                 for n in 0..length {
                     let exact = (n..length).map(|i| p[i * length + i - n]).sum::<f64>() / (length - n) as f64;
-                    assert!((f64::from(profile[head * length + n]) - exact).abs() < 1e-6);
+                    assert!((f64::from(profile.data[head * length + n]) - exact).abs() < 1e-6);
                 }
-                let raster = capture_attention(&qkv, Some(&bias), &lse, &sizes, head);
-                let side = length.min(512);
+                let rows = p.iter().map(|&p| if p > 0.0 { -p * p.ln() } else { 0.0 });
+                let exact = rows.sum::<f64>() / length as f64;
+                let entropy = f64::from(profile.entropy[head]);
+                assert!((entropy - exact).abs() < 1e-5, "{length}: {entropy} {exact}");
+            }
+            // A raster of a cell a query, and thumbnails whose cells are not all of one size.
+            for (head, side) in (0..heads).flat_map(|head| [512, 48, 5].map(|side| (head, side))) {
+                let side = length.min(side);
+                let p = probabilities(&qkv, Some(&bias), &sizes, 0, head);
+                let raster = capture_attention(&qkv, Some(&bias), &lse, &sizes, head, side);
                 let mut exact = vec![0.0; side * side];
                 let mut queries = vec![0.0; side];
                 for i in 0..length {

@@ -14,7 +14,7 @@ pub mod exp;
 pub mod lanes;
 pub mod layer_norm;
 pub mod linear;
-mod model;
+pub(crate) mod model;
 pub mod nll;
 mod parallel;
 pub(crate) mod parameters;

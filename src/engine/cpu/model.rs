@@ -5,11 +5,12 @@ use super::embed::embed;
 use super::layer_norm::layer_norm;
 use super::linear::{Then, linear};
 use super::nll::{logits_of, nll};
+use super::parallel::map;
 use super::parameters::{self, Parameters};
 use super::rotate::{Turn, rotate};
 use super::tables::TablesF32;
 use crate::encoding::Encoding;
-use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster};
+use crate::engine::{Batch, Captures, EngineError, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 use crate::model::{Config, Weights};
 
 /// A model that runs on the CPU.
@@ -123,7 +124,8 @@ impl Model {
         let mut log_sum_exp = vec![0.0; rows * config.heads];
         let mut up = vec![0.0; rows * config.d_ff];
         let mut active = vec![0.0; rows * config.d_ff];
-        let mut profile = Vec::new();
+        let thumbnail_side = captures.thumbnail_side(length);
+        let (mut weight, mut entropy, mut thumbnails) = (Vec::new(), Vec::new(), Vec::new());
         let norm = |x: &[f32], norm: parameters::Norm, out: &mut [f32]| {
             layer_norm(x, norm.weight, norm.bias, config.norm_epsilon, out);
         };
@@ -143,14 +145,18 @@ impl Model {
             let bias = tables.bias.as_deref();
             attention(&qkv, bias, &sizes, &mut attended, &mut log_sum_exp);
             if captures.profile {
-                profile.extend(capture_profile(&qkv, bias, &log_sum_exp, &sizes));
+                let layer = capture_profile(&qkv, bias, &log_sum_exp, &sizes);
+                weight.extend(layer.weight);
+                entropy.extend(layer.entropy);
+            }
+            if let Some(side) = thumbnail_side {
+                let one = |head| capture_attention(&qkv, bias, &log_sum_exp, &sizes, head, side);
+                thumbnails.extend(map(config.heads, one).concat());
             }
             if let Some(chosen) = captures.attention.filter(|chosen| chosen.layer == index) {
-                let data = capture_attention(&qkv, bias, &log_sum_exp, &sizes, chosen.head);
-                output.attention = Some(Raster {
-                    side: data.len().isqrt(),
-                    data,
-                });
+                let side = length.min(RASTER_SIDE_MAX);
+                let data = capture_attention(&qkv, bias, &log_sum_exp, &sizes, chosen.head, side);
+                output.attention = Some(Raster { side, data });
             }
             linear(
                 &attended,
@@ -173,13 +179,15 @@ impl Model {
             );
         }
         if captures.profile {
-            output.profile = Some(Profile {
-                layers: config.layers,
-                heads: config.heads,
-                length,
-                data: profile,
-            });
+            let shape = (config.layers, config.heads, length);
+            output.profile = Some(Profile::new(shape, weight, &entropy));
         }
+        output.thumbnails = thumbnail_side.map(|side| Thumbnails {
+            layers: config.layers,
+            heads: config.heads,
+            side,
+            data: thumbnails,
+        });
         norm(&x, parameters.final_norm, &mut normed);
         Ok(normed)
     }

@@ -2,6 +2,7 @@ use super::device::Device;
 use super::recorder::{Recorder, grid};
 use crate::encoding::Pairing;
 use crate::engine::cpu::attention::Sizes;
+use std::ops::Range;
 use wgpu::Buffer;
 
 /// The WGSL of every kernel, by the name of its twin.
@@ -21,6 +22,9 @@ pub const SHADERS: &[(&str, &str)] = &[
 
 /// The line of attention.wgsl that the width of a head is written to.
 const VECTORS: &str = "const VECTORS: u32 = 6u;";
+
+/// Threads of a workgroup of capture_attention.wgsl.
+const CAPTURE_THREADS: usize = 64;
 
 /// What follows a linear layer, in the same dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,13 +243,13 @@ impl Kernels {
         );
     }
 
-    /// The first window's attention of a head, `out[side][side]`.
+    /// The first window's attention of some heads, to `out` from value `start` on, `[heads][side][side]`.
     #[allow(clippy::too_many_arguments)]
     pub fn capture_attention<'a>(
         &'a self,
         to: &mut Recorder<'a>,
         sizes: &Sizes,
-        (head, side): (usize, usize),
+        (heads, side, start): (Range<usize>, usize, usize),
         qkv: &'a Buffer,
         bias: &'a Buffer,
         has_bias: bool,
@@ -253,23 +257,28 @@ impl Kernels {
         out: &'a Buffer,
     ) {
         let mut parameters = head_words(sizes, has_bias).to_vec();
-        parameters.extend([head as u32, side as u32]);
-        let groups = side.div_ceil(8) as u32;
+        // As many of a workgroup's threads a cell as it has pairs of query and key.
+        let pairs = (sizes.length / side).pow(2);
+        let share = (pairs + 1).next_power_of_two() / 2;
+        let share = share.clamp(1, CAPTURE_THREADS);
+        parameters.extend([heads.start, side, start, share].map(|word| word as u32));
+        let columns = side.div_ceil(CAPTURE_THREADS / share);
         to.add(
             &self.capture_attention,
             &parameters,
             &[qkv, bias, softmax, out],
-            [groups, groups, 1],
+            [columns, side, heads.len()].map(|count| count as u32),
         );
     }
 
-    /// The first window's mean attention by distance, to `out` from value `start` on, `[H][T]`.
+    /// The first window's mean attention by distance, to `out` from value `start` on, `[H][T]`, and the mean
+    /// of −p ln p by distance, from value `entropy` on.
     #[allow(clippy::too_many_arguments)]
     pub fn capture_profile<'a>(
         &'a self,
         to: &mut Recorder<'a>,
         sizes: &Sizes,
-        start: usize,
+        (start, entropy): (usize, usize),
         qkv: &'a Buffer,
         bias: &'a Buffer,
         has_bias: bool,
@@ -277,7 +286,7 @@ impl Kernels {
         out: &'a Buffer,
     ) {
         let mut parameters = head_words(sizes, has_bias).to_vec();
-        parameters.push(start as u32);
+        parameters.extend([start as u32, entropy as u32]);
         let groups = [sizes.length.div_ceil(64) as u32, sizes.heads as u32, 1];
         to.add(
             &self.capture_profile,

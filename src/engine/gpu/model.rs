@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::encoding::Encoding;
 use crate::engine::cpu::TablesF32;
 use crate::engine::cpu::parameters::{self, Linear, Norm, Parameters};
-use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster};
+use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster, Thumbnails};
 use crate::model::{Config, Weights};
 use std::sync::Arc;
 use wgpu::Buffer;
@@ -184,19 +184,24 @@ impl Model {
             data,
         };
         let attention = captures.attention.and_then(|_| parts.next()).map(raster);
-        let profile = captures
-            .profile
-            .then(|| parts.next())
-            .flatten()
-            .map(|data| Profile {
-                layers: self.config.layers,
-                heads: self.config.heads,
-                length: batch.length(),
+        let (layers, heads, length) = (self.config.layers, self.config.heads, batch.length());
+        let thumbnails = captures.thumbnail_side(length).and_then(|side| {
+            let data = parts.next()?;
+            Some(Thumbnails {
+                layers,
+                heads,
+                side,
                 data,
-            });
+            })
+        });
+        let profile = captures.profile.then(|| parts.next()).flatten().map(|mut data| {
+            let entropy = data.split_off(data.len() / 2);
+            Profile::new((layers, heads, length), data, &entropy)
+        });
         Ok(Output {
             nll: losses.as_chunks().0.iter().map(nll).collect(),
             attention,
+            thumbnails,
             profile,
         })
     }

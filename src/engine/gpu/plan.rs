@@ -3,7 +3,7 @@ use super::kernels::{Kernels, Then};
 use super::model::Uploaded;
 use super::recorder::{Recorded, Recorder};
 use crate::engine::cpu::TablesF32;
-use crate::engine::cpu::attention::Sizes;
+use crate::engine::cpu::model::sizes;
 use crate::engine::{Batch, Captures, EngineError, RASTER_SIDE_MAX};
 use crate::model::{Activation, Config};
 use wgpu::Buffer;
@@ -16,7 +16,7 @@ pub struct Plan {
     recorded: Recorded,
     tokens: Buffer,
     targets: Buffer,
-    /// What is read back: losses `[rows][3]`, then raster and profile where they were asked for.
+    /// What is read back: losses `[rows][3]`, then raster, thumbnails and profile where they were asked for.
     results: Vec<(Buffer, u64)>,
     staging: Buffer,
     /// All other buffers, to be destroyed with the plan.
@@ -35,16 +35,19 @@ impl Plan {
         batch: &Batch,
         captures: Captures,
     ) -> Result<Self, EngineError> {
-        let sizes = Sizes {
-            windows: batch.windows(),
-            length: batch.length(),
-            heads: config.heads,
-            d_head: config.d_head(),
-            score_scale: config.score_scale,
-        };
+        let sizes = sizes(config, batch);
         let (rows, d, length) = (sizes.rows(), config.d_model, sizes.length);
         let widest = config.d_ff.max(3 * d).max(config.vocabulary);
-        let need_bytes = (rows * widest * 4) as u64;
+        let heads = config.layers * config.heads;
+        let thumbnails = captures
+            .thumbnail_side(length)
+            .map(|side| (side, heads * side * side));
+        // Twice: weights and entropies.
+        let profile_count = captures.profile.then_some(heads * length);
+        let captured = thumbnails
+            .map_or(0, |(_, count)| count)
+            .max(2 * profile_count.unwrap_or(0));
+        let need_bytes = (rows * widest).max(captured) as u64 * 4;
         let limit_bytes = device.binding_bytes_max();
         if need_bytes > limit_bytes {
             return Err(EngineError::TooLong {
@@ -72,8 +75,8 @@ impl Plan {
         let sin = upload(tables.rotation.as_ref().map(|rotation| &rotation.sin[..]));
         let side = length.min(RASTER_SIDE_MAX);
         let raster = captures.attention.map(|_| floats("raster", side * side));
-        let profile_count = config.layers * config.heads * length;
-        let profile = captures.profile.then(|| floats("profile", profile_count));
+        let thumbnails = thumbnails.map(|(side, count)| (side, count, floats("thumbnails", count)));
+        let profile = profile_count.map(|count| (count, floats("profile", 2 * count)));
 
         let mut to = Recorder::new(device);
         let (has_input, has_bias) = (tables.input.is_some(), tables.bias.is_some());
@@ -122,12 +125,17 @@ impl Plan {
             kernels.attention(&mut to, &sizes, &qkv, &bias, has_bias, &attended, &softmax);
             if let (Some(raster), Some(chosen)) = (&raster, captures.attention.filter(|of| of.layer == index))
             {
-                let cells = (chosen.head, side);
+                let cells = (chosen.head..chosen.head + 1, side, 0);
                 kernels.capture_attention(&mut to, &sizes, cells, &qkv, &bias, has_bias, &softmax, raster);
             }
-            if let Some(profile) = &profile {
+            if let Some((side, _, out)) = &thumbnails {
+                let cells = (0..config.heads, *side, index * config.heads * side * side);
+                kernels.capture_attention(&mut to, &sizes, cells, &qkv, &bias, has_bias, &softmax, out);
+            }
+            if let Some((count, profile)) = &profile {
                 let start = index * config.heads * length;
-                kernels.capture_profile(&mut to, &sizes, start, &qkv, &bias, has_bias, &softmax, profile);
+                let starts = (start, count + start);
+                kernels.capture_profile(&mut to, &sizes, starts, &qkv, &bias, has_bias, &softmax, profile);
             }
             let [weight, shift] = &layer.out;
             kernels.linear(
@@ -200,7 +208,8 @@ impl Plan {
 
         let mut results = vec![(losses, rows as u64 * 12)];
         results.extend(raster.map(|buffer| (buffer, (side * side) as u64 * 4)));
-        results.extend(profile.map(|buffer| (buffer, profile_count as u64 * 4)));
+        results.extend(thumbnails.map(|(_, count, buffer)| (buffer, count as u64 * 4)));
+        results.extend(profile.map(|(count, buffer)| (buffer, count as u64 * 8)));
         let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("staging"),
             size: results.iter().map(|(_, size)| size).sum(),

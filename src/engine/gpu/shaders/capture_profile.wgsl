@@ -1,12 +1,13 @@
-// Twin of cpu/capture.rs, capture_profile: mean attention by distance of the first window.
+// Twin of cpu/capture.rs, capture_profile: mean attention by distance of the first window, and the mean of
+// −p ln p by distance.
 // A thread computes one distance of one head. Partial sums of 64 keep the rounding small.
-struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, start: u32 }
+struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, start: u32, entropy: u32 }
 
 @group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read> softmax: array<vec2<f32>>;
-// [layers][heads][length]; this layer's begins at `start`.
+// Twice [layers][heads][length]: this layer's weights begin at `start`, its entropies at `entropy`.
 @group(0) @binding(4) var<storage, read_write> out: array<f32>;
 
 @compute @workgroup_size(64)
@@ -19,9 +20,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var shift = 0.0;
     if p.has_bias != 0u { shift = bias[head * p.length + distance]; }
     var sum = 0.0;
+    var entropy = 0.0;
     var query = distance;
     while query < p.length {
         var part = 0.0;
+        var entropy_part = 0.0;
         let end = min(query + 64u, p.length);
         for (; query < end; query++) {
             let q = query * width + head * p.d_head;
@@ -29,9 +32,15 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             var score = 0.0;
             for (var c = 0u; c < p.d_head; c++) { score += qkv[q + c] * qkv[k + c]; }
             let stats = softmax[query * p.heads + head];
-            part += exp(max(score * p.score_scale + shift - stats.x, -100.0)) / stats.y;
+            let power = max(score * p.score_scale + shift - stats.x, -100.0);
+            let weight = exp(power) / stats.y;
+            part += weight;
+            entropy_part += weight * (log(stats.y) - power);
         }
         sum += part;
+        entropy += entropy_part;
     }
-    out[p.start + head * p.length + distance] = sum / f32(p.length - distance);
+    let at = head * p.length + distance;
+    out[p.start + at] = sum / f32(p.length - distance);
+    out[p.entropy + at] = entropy / f32(p.length - distance);
 }

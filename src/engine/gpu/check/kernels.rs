@@ -1,76 +1,16 @@
-//! Every kernel against its CPU twin, on odd sizes: the native tests, the browser tests and the self-check
-//! at start run this same code.
+//! Every kernel against its CPU twin, on odd sizes.
 
-use super::device::Device;
-use super::kernels::{Kernels, Then, padded, transposed};
-use super::recorder::Recorder;
-use crate::encoding::{Encoding, Pairing, Positional};
+use super::{Difference, numbers, tokens};
+use crate::encoding::Pairing;
 use crate::engine::cpu::{self, attention::Sizes, rotate::Turn};
-use crate::engine::{Batch, Captures, EngineError, HeadId, Output};
-use crate::model::{Activation, Config, Init, Tensor, Weights};
-use serde::Serialize;
+use crate::engine::gpu::device::Device;
+use crate::engine::gpu::kernels::{Kernels, Then, padded, transposed};
+use crate::engine::gpu::recorder::Recorder;
+use crate::engine::{EngineError, RASTER_SIDE_MAX};
+use crate::model::Activation;
+use std::ops::Range;
 use std::sync::Arc;
 use wgpu::Buffer;
-
-/// How far a GPU's result was from the twin's.
-#[derive(Clone, Debug, Serialize)]
-pub struct Difference {
-    /// The kernel, or "forward" for a whole model.
-    pub kernel: &'static str,
-    /// The sizes of the case.
-    pub case: String,
-    /// Largest absolute difference of a value; infinite where a value is not a number.
-    pub largest: f32,
-    /// What it may be.
-    pub limit: f32,
-}
-
-impl Difference {
-    fn new(kernel: &'static str, case: String, got: &[f32], expected: &[f32], limit: f32) -> Self {
-        let far = |(a, b): (&f32, &f32)| {
-            if (a - b).is_nan() {
-                f32::INFINITY
-            } else {
-                (a - b).abs()
-            }
-        };
-        let same_length = got.len() == expected.len();
-        let largest = got
-            .iter()
-            .zip(expected)
-            .map(far)
-            .fold(if same_length { 0.0 } else { f32::INFINITY }, f32::max);
-        Self {
-            kernel,
-            case,
-            largest,
-            limit,
-        }
-    }
-
-    /// Whether the GPU may be trusted with this.
-    pub fn is_within(&self) -> bool {
-        self.largest <= self.limit
-    }
-}
-
-/// Repeatable numbers in −1 … 1.
-pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(747_796_405) | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
-
-fn tokens(count: usize, vocabulary: usize, seed: u32) -> Vec<u32> {
-    let scale = vocabulary as f32 / 2.0;
-    numbers(count, seed)
-        .iter()
-        .map(|x| ((x + 1.0) * scale) as u32 % vocabulary as u32)
-        .collect()
-}
 
 /// Runs what was recorded and reads `count` values of `out`.
 async fn run(
@@ -370,137 +310,80 @@ async fn attention(
         1e-5,
     ));
 
-    let side = sizes.length.min(crate::engine::RASTER_SIDE_MAX);
-    let head = sizes.heads - 1;
-    let expected = cpu::capture::capture_attention(&qkv, bias, &lse, sizes, head);
-    let out = device.buffer("", expected.len() as u64 * 4);
+    let case = (&case[..], sizes, &qkv[..], bias, &lse[..]);
+    let buffers = [&qkv_buffer, &bias_buffer, &softmax];
+    let last = sizes.heads - 1;
+    // The last head as finely as it goes, then all heads in cells of several queries and keys.
+    for (heads, side) in [(last..sizes.heads, RASTER_SIDE_MAX), (0..sizes.heads, 7)] {
+        let cells = (heads, side.min(sizes.length));
+        found.push(capture_attention(device, kernels, case, cells, buffers).await?);
+    }
+    found.extend(capture_profile(device, kernels, case, buffers).await?);
+    Ok(())
+}
+
+/// What the captures of a case start from on the CPU: its name, sizes, qkv, bias and log-sum-exp.
+type Attended<'a> = (&'a str, &'a Sizes, &'a [f32], Option<&'a [f32]>, &'a [f32]);
+
+/// Values that stand before what a capture writes, as those of earlier layers do in a model.
+const BEFORE: usize = 3;
+
+async fn capture_attention(
+    device: &Device,
+    kernels: &Kernels,
+    (case, sizes, qkv, bias, lse): Attended<'_>,
+    (heads, side): (Range<usize>, usize),
+    [qkv_buffer, bias_buffer, softmax]: [&Buffer; 3],
+) -> Result<Difference, EngineError> {
+    let one = |head| cpu::capture::capture_attention(qkv, bias, lse, sizes, head, side);
+    let expected: Vec<f32> = heads.clone().flat_map(one).collect();
+    let case = format!("{case}, heads {heads:?}, side {side}");
+    let count = BEFORE + expected.len();
+    let out = device.buffer("", count as u64 * 4);
     let mut to = Recorder::new(device);
+    let cells = (heads, side, BEFORE);
     kernels.capture_attention(
         &mut to,
         sizes,
-        (head, side),
-        &qkv_buffer,
-        &bias_buffer,
-        has_bias,
-        &softmax,
+        cells,
+        qkv_buffer,
+        bias_buffer,
+        bias.is_some(),
+        softmax,
         &out,
     );
-    let got = run(device, to, &out, expected.len()).await?;
-    found.push(Difference::new(
-        "capture_attention",
-        case.clone(),
-        &got,
-        &expected,
-        1e-5,
-    ));
+    let got = run(device, to, &out, count).await?;
+    let kernel = "capture_attention";
+    Ok(Difference::new(kernel, case, &got[BEFORE..], &expected, 1e-5))
+}
 
-    let expected = cpu::capture::capture_profile(&qkv, bias, &lse, sizes);
-    let out = device.buffer("", (expected.len() + 3) as u64 * 4);
+async fn capture_profile(
+    device: &Device,
+    kernels: &Kernels,
+    (case, sizes, qkv, bias, lse): Attended<'_>,
+    [qkv_buffer, bias_buffer, softmax]: [&Buffer; 3],
+) -> Result<[Difference; 2], EngineError> {
+    let expected = cpu::capture::capture_profile(qkv, bias, lse, sizes);
+    let entropy = 2 * BEFORE + expected.weight.len();
+    let count = entropy + expected.entropy.len();
+    let out = device.buffer("", count as u64 * 4);
     let mut to = Recorder::new(device);
     kernels.capture_profile(
         &mut to,
         sizes,
-        3,
-        &qkv_buffer,
-        &bias_buffer,
-        has_bias,
-        &softmax,
+        (BEFORE, entropy),
+        qkv_buffer,
+        bias_buffer,
+        bias.is_some(),
+        softmax,
         &out,
     );
-    let got = run(device, to, &out, expected.len() + 3).await?;
-    found.push(Difference::new(
-        "capture_profile",
-        case,
-        &got[3..],
-        &expected,
-        1e-5,
-    ));
-    Ok(())
-}
-
-/// A small random model: it needs no file, and its losses show a kernel that is wrong.
-pub fn random_model(encoding: Encoding, heads: usize, d_head: usize) -> (Config, Weights) {
-    let mut config = Config::base(encoding, heads);
-    config.d_model = heads * d_head;
-    (
-        config.vocabulary,
-        config.layers,
-        config.d_ff,
-        config.trained_length,
-    ) = (61, 2, 3 * config.d_model + 1, 160);
-    config.embedding_scale = (config.d_model as f32).sqrt();
-    config.score_scale = 1.0 / (d_head as f32).sqrt();
-    let mut weights = Weights::new();
-    for (seed, parameter) in (1..).zip(config.parameters()) {
-        let deviation = match parameter.init {
-            Init::Normal { deviation } => deviation as f32,
-            Init::Zeros | Init::Ones | Init::Values(_) => 0.3,
-        };
-        let centre = if parameter.init == Init::Ones { 1.0 } else { 0.0 };
-        let count = parameter.shape.iter().product();
-        // Uniform numbers of that deviation.
-        let data = numbers(count, seed)
-            .iter()
-            .map(|x| centre + 1.7 * deviation * x)
-            .collect();
-        weights.insert(
-            parameter.name,
-            Tensor {
-                shape: parameter.shape,
-                data,
-            },
-        );
-    }
-    (config, weights)
-}
-
-/// Compares a whole forward with all captures on models that together use every kernel and table.
-///
-/// # Errors
-/// A GPU that failed outright.
-pub async fn forward(
-    device: &Arc<Device>,
-    kernels: impl Fn(usize) -> Arc<Kernels>,
-) -> Result<Vec<Difference>, EngineError> {
-    let mut found = Vec::new();
-    for (name, length, windows) in [("rotary", 70, 2), ("alibi", 130, 1), ("sinusoidal", 33, 3)] {
-        let Some(encoding) = Encoding::from_name(name) else {
-            continue;
-        };
-        let (config, weights) = random_model(encoding, 3, 8);
-        let batch = Batch::new(
-            tokens(windows * (length + 1), config.vocabulary, 9),
-            windows,
-            length,
-        )?;
-        let captures = Captures {
-            attention: Some(HeadId { layer: 1, head: 2 }),
-            profile: true,
-        };
-        let expected = cpu::Model::new(&config, &weights)?.forward(&batch, &captures)?;
-        let mut model = super::Model::with_kernels(device, kernels(config.d_head()), &config, &weights)?;
-        let got = model.forward(&batch, &captures).await?;
-        let case = format!("{name}, T {length}");
-        let raster = |output: &Output| output.attention.clone().map_or(Vec::new(), |raster| raster.data);
-        let profile = |output: &Output| output.profile.clone().map_or(Vec::new(), |profile| profile.data);
-        for (part, got, expected, limit) in [
-            ("losses", got.nll.clone(), expected.nll.clone(), 5e-5),
-            ("attention", raster(&got), raster(&expected), 1e-5),
-            ("profile", profile(&got), profile(&expected), 1e-5),
-        ] {
-            found.push(Difference::new(
-                "forward",
-                format!("{case}, {part}"),
-                &got,
-                &expected,
-                limit,
-            ));
-        }
-        // The tables are part of what is compared, so they must not be empty.
-        debug_assert_ne!(
-            config.encoding.tables(&config.shape(length), &weights)?,
-            Default::default()
-        );
-    }
-    Ok(found)
+    let got = run(device, to, &out, count).await?;
+    let difference = |part: &str, got: &[f32], expected: &[f32]| {
+        Difference::new("capture_profile", format!("{case}, {part}"), got, expected, 1e-5)
+    };
+    Ok([
+        difference("weight", &got[BEFORE..entropy - BEFORE], &expected.weight),
+        difference("entropy", &got[entropy..], &expected.entropy),
+    ])
 }
