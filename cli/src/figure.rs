@@ -2,6 +2,7 @@ use crate::files;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use longview::encoding::{Encoding, Layout, Pairing, PastEnd, Positional};
+use longview::figure;
 use longview::figure::{Figure, Point, Series, Style, Theme, svg};
 use longview::model::Checkpoint;
 use serde::Deserialize;
@@ -149,35 +150,35 @@ fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
     let length = arguments.length;
     let encoding = arguments.encoding.clone();
     let figure = match arguments.figure {
-        Name::None => Figure::None {
+        Name::None => Figure::CausalMask(figure::CausalMask {
             length,
             trained_length,
-        },
+        }),
         Name::Learned => {
             let d_model = checkpoint
                 .as_ref()
                 .map_or(arguments.d_model, |checkpoint| checkpoint.config.d_model);
-            Figure::Learned {
+            Figure::Learned(figure::Learned {
                 length,
                 trained_length,
                 d_model,
-            }
+            })
         }
-        Name::Sinusoidal => Figure::Sinusoidal {
+        Name::Sinusoidal => Figure::Sinusoidal(figure::Sinusoidal {
             length,
             d_model: arguments.d_model,
             layout: arguments.layout,
             base: arguments.base,
             trained_length: Some(trained_length),
-        },
-        Name::Rotary => Figure::Rotary {
+        }),
+        Name::Rotary => Figure::Rotary(figure::Rotary {
             d_head: arguments.d_head,
             base: arguments.base,
             pairing: arguments.pairing,
             query: arguments.query,
             key: arguments.key,
             trained_length,
-        },
+        }),
         Name::T5Bias => {
             let (mut heads, mut buckets) = (arguments.heads, arguments.buckets);
             let (mut max_distance, mut bidirectional) = (arguments.max_distance, arguments.bidirectional);
@@ -189,33 +190,33 @@ fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
                 (buckets, max_distance, bidirectional) =
                     (bias.buckets, bias.max_distance, bias.bidirectional);
             }
-            Figure::T5Bias {
+            Figure::T5Buckets(figure::T5Buckets {
                 heads,
                 buckets,
                 max_distance,
                 bidirectional,
                 length,
                 trained_length,
-            }
+            })
         }
         Name::Alibi => {
             let slopes = arguments.slopes.clone();
-            Figure::Alibi {
+            Figure::AlibiMatrices(figure::AlibiMatrices {
                 heads: arguments.heads,
                 length,
                 slopes,
                 trained_length,
-            }
+            })
         }
-        Name::Attention => Figure::Attention {
+        Name::Attention => Figure::Attention(figure::Attention {
             length,
             trained_length,
             layer: arguments.layer,
             head: arguments.head,
             side: length.min(longview::engine::RASTER_SIDE_MAX),
             encoding,
-        },
-        Name::Distance => Figure::Distance {
+        }),
+        Name::Distance => Figure::Distance(figure::Distance {
             length,
             trained_length,
             layers: arguments.layers,
@@ -224,7 +225,8 @@ fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
             head: arguments.head,
             logarithmic: arguments.logarithmic,
             encoding,
-        },
+            decades: None,
+        }),
         Name::Perplexity => {
             let measured = arguments
                 .values
@@ -232,22 +234,23 @@ fn figure(arguments: &Arguments) -> Result<(Figure, Vec<f32>)> {
                 .map(|path| measured(path))
                 .collect::<Result<Vec<_>>>()?;
             let (series, undefined): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
-            Figure::Perplexity {
+            Figure::Perplexity(figure::Perplexity {
                 trained_length,
                 length,
                 selected: encoding,
                 series: series.into_iter().flatten().collect(),
                 undefined: undefined.into_iter().flatten().collect(),
-            }
+                ratio: false,
+            })
         }
-        Name::PositionLoss => Figure::PositionLoss {
+        Name::PositionLoss => Figure::PositionLoss(figure::PositionLoss {
             length,
             trained_length,
             encoding,
-        },
+        }),
     };
     let values = match (&arguments.values[..], &checkpoint) {
-        _ if matches!(figure, Figure::Perplexity { .. }) => Vec::new(),
+        _ if matches!(figure, Figure::Perplexity(_)) => Vec::new(),
         ([path], _) => read_json(path)?,
         ([], Some(checkpoint)) => trained_table(&figure, checkpoint)?,
         ([], None) => Vec::new(),

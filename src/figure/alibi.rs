@@ -1,4 +1,5 @@
 use super::bitmap::{Bitmap, cells_for};
+use super::chart::{At, Chart};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
 use super::frame;
@@ -8,8 +9,111 @@ use super::order::sort_few;
 use super::scale::{Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
-use super::{size, text};
-use crate::encoding::Alibi;
+use super::table::Table;
+use super::words::Words;
+use super::{at_most, text};
+use crate::encoding::{Alibi, EncodingError};
+use serde::{Deserialize, Serialize};
+
+/// A bias matrix for each head. No values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AlibiMatrices {
+    pub heads: usize,
+    pub length: usize,
+    /// In place of the paper's, one a head.
+    #[serde(default)]
+    pub slopes: Option<Vec<f64>>,
+    pub trained_length: usize,
+}
+
+/// # Errors
+/// Too many heads, or custom slopes that are not one finite number a head.
+pub(super) fn check_slopes(heads: usize, slopes: &Option<Vec<f64>>) -> Result<(), FigureError> {
+    at_most("number of heads", heads, 256, "from 1 to 256")?;
+    slopes_of(heads, slopes).map(|_| ()).map_err(FigureError::from)
+}
+
+/// The slope of every head, `[heads]`: the custom ones, or the paper's.
+///
+/// # Errors
+/// Custom slopes that are not one finite number a head.
+pub(super) fn slopes_of(heads: usize, slopes: &Option<Vec<f64>>) -> Result<Vec<f64>, EncodingError> {
+    let slopes = slopes.clone();
+    Alibi {
+        slopes,
+        trained: false,
+    }
+    .slopes(heads)
+}
+
+impl Chart for AlibiMatrices {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        check_slopes(self.heads, &self.slopes)
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+        compose(
+            scene,
+            style,
+            &slopes_of(self.heads, &self.slopes)?,
+            self.length,
+            self.trained_length,
+        );
+        Ok(())
+    }
+
+    fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
+        let slope = *slopes_of(self.heads, &self.slopes).ok()?.get(at.plot.index)?;
+        let (key, query) = at.cell(self.length, self.length);
+        let says = match query.checked_sub(key) {
+            Some(distance) => {
+                let bias = text::number(-slope * distance as f64, 4);
+                words.fill("read_bias", &[("bias", &bias)])
+            }
+            None => words.say("read_masked").into(),
+        };
+        Some(words.fill(
+            "read_query_key_head",
+            &[
+                ("query", &query),
+                ("key", &key),
+                ("head", &at.plot.index),
+                ("says", &says),
+            ],
+        ))
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        let slopes = slopes_of(self.heads, &self.slopes).unwrap_or_default();
+        let most = slopes.iter().copied().fold(f64::MIN, f64::max);
+        let least = slopes.iter().copied().fold(f64::MAX, f64::min);
+        words.fill(
+            "sum_alibi",
+            &[
+                ("heads", &self.heads),
+                ("length", &text::count(self.length)),
+                ("most", &text::slope(most)),
+                ("least", &text::slope(least)),
+                ("bias", &text::number(-most * (self.length as f64 - 1.0), 4)),
+            ],
+        )
+    }
+
+    fn table(&self, _: &[f32], words: &Words) -> Table {
+        let slopes = slopes_of(self.heads, &self.slopes).unwrap_or_default();
+        let heads = (0..self.heads).map(|head| words.fill("head", &[("head", &head)]));
+        let mut table = Table::new(std::iter::once(words.say("col_distance").to_string()).chain(heads));
+        for distance in 0..self.length {
+            let biases = slopes.iter().map(|slope| (0.0 - slope * distance as f64).into());
+            table.row(std::iter::once(distance.into()).chain(biases));
+        }
+        table
+    }
+}
 
 /// The shared scale: logarithmic in 1 + |bias|, since slopes differ by powers of two.
 struct BiasScale {
@@ -61,29 +165,10 @@ fn label_height(style: &Style) -> f64 {
     style.text_px() + 7.0
 }
 
-pub(crate) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    heads: usize,
-    length: usize,
-    slopes: Option<Vec<f64>>,
-    trained: usize,
-) -> Result<(), FigureError> {
-    size("number of heads", heads)?;
-    if heads > 256 {
-        return Err(FigureError::Setting {
-            what: "number of heads",
-            value: heads.to_string(),
-            need: "from 1 to 256",
-        });
-    }
-    let slopes = Alibi {
-        slopes,
-        trained: false,
-    }
-    .slopes(heads)?;
+fn compose(scene: &mut Scene, style: &Style, slopes: &[f64], length: usize, trained: usize) {
+    let heads = slopes.len();
     let (ink, size) = (style.ink(), style.text_px());
-    let bias_scale = BiasScale::new(&slopes, length);
+    let bias_scale = BiasScale::new(slopes, length);
     let ramp = if bias_scale.signed {
         Ramp::Signed
     } else {
@@ -182,14 +267,20 @@ pub(crate) fn compose(
             .push(Plot::new(PlotKind::Cells, head, panel, &x, &y));
     }
 
-    frame::heading(scene, style, shift, size * 0.6, "↓ query, → key (tokens)");
+    frame::heading(scene, style, shift, size * 0.6, style.words().say("query_key"));
     if show_trained {
         let y = size * 2.1;
         scene.line(
             [[shift + 1.0, y], [shift + 23.0, y]],
             Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0),
         );
-        let words = frame::words(style, shift + 29.0, y, frame::trained_label(trained), Align::Left);
+        let words = frame::words(
+            style,
+            shift + 29.0,
+            y,
+            frame::trained_label(style, trained),
+            Align::Left,
+        );
         scene.text(Text {
             colour: ink.strong,
             bold: true,
@@ -199,12 +290,11 @@ pub(crate) fn compose(
     let right = within(left + used, left + 120.0, style.width - 2.0);
     let legend = Legend {
         colours: &colours,
-        title: "bias (log scale)",
+        title: style.words().say("bias_log"),
         ticks: bias_scale.ticks(),
     };
     let legend_width = (style.width * 0.4).clamp(110.0, 280.0).min(right - 10.0);
     legend.draw(scene, style, right.max(legend_width + 10.0), 0.0, legend_width);
-    Ok(())
 }
 
 /// Only the first matrix of the last row has numbers: the others share them.

@@ -1,12 +1,123 @@
 use super::bitmap::{Bitmap, span};
+use super::chart::{At, Chart};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
 use super::frame;
 use super::heat::{self, Square};
 use super::legend::Legend;
 use super::scene::Scene;
-use super::size;
 use super::style::Style;
+use super::table::Table;
+use super::words::Words;
+use super::{size, text};
+use serde::{Deserialize, Serialize};
+
+/// What each query gives to each key. Values: none, or a raster `[side][side]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attention {
+    pub length: usize,
+    pub trained_length: usize,
+    pub layer: usize,
+    pub head: usize,
+    pub side: usize,
+    pub encoding: String,
+}
+
+impl Attention {
+    /// The first and last position of a cell of the raster.
+    fn positions(&self, cell: usize) -> (usize, usize) {
+        let first = |cell: usize| (cell * self.length).div_ceil(self.side);
+        (first(cell), (first(cell + 1)).max(first(cell) + 1) - 1)
+    }
+
+    fn positions_text(&self, cell: usize) -> String {
+        match self.positions(cell) {
+            (from, to) if to > from => format!("{from}–{to}"),
+            (from, _) => from.to_string(),
+        }
+    }
+}
+
+impl Chart for Attention {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn values_needed(&self) -> Option<(String, usize)> {
+        let side = self.side;
+        Some((format!("{side} queries × {side} keys"), side.saturating_mul(side)))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        size("raster's side", self.side)
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self.length, self.trained_length, self.side, values)
+    }
+
+    fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let share = self.side as f64 / self.length as f64;
+        let at = At {
+            x: at.x * share,
+            y: at.y * share,
+            ..*at
+        };
+        let (column, row) = at.cell(self.side, self.side);
+        let says = match values.get(row * self.side + column) {
+            _ if column > row => words.say("read_masked").into(),
+            Some(&weight) => words.fill("read_weight", &[("weight", &text::number(f64::from(weight), 3))]),
+            None => words.say("read_not_loaded").into(),
+        };
+        Some(words.fill(
+            "read_attention",
+            &[
+                ("query", &self.positions_text(row)),
+                ("key", &self.positions_text(column)),
+                ("layer", &self.layer),
+                ("head", &self.head),
+                ("says", &says),
+            ],
+        ))
+    }
+
+    fn summary(&self, values: &[f32], words: &Words) -> String {
+        let parts: [(&str, &dyn ToString); 4] = [
+            ("encoding", &words.encoding(&self.encoding)),
+            ("layer", &self.layer),
+            ("head", &self.head),
+            ("length", &text::count(self.length)),
+        ];
+        if values.is_empty() {
+            return words.fill("sum_attention_waiting", &parts);
+        }
+        // The last row of cells: what the last queries look at most.
+        let last = &values[(self.side - 1) * self.side..];
+        let most = (0..self.side)
+            .max_by(|&a, &b| last[a].total_cmp(&last[b]))
+            .unwrap_or(0);
+        let weight = text::number(f64::from(last[most]), 3);
+        let more: [(&str, &dyn ToString); 2] = [("key", &self.positions_text(most)), ("weight", &weight)];
+        words.fill("sum_attention", &[&parts[..], &more].concat())
+    }
+
+    fn table(&self, values: &[f32], words: &Words) -> Table {
+        let mut table = Table::new(["col_query", "col_key", "col_weight"].map(|key| words.say(key)));
+        for row in 0..self.side {
+            for column in 0..=row {
+                if let Some(&weight) = values.get(row * self.side + column) {
+                    let cells = [
+                        self.positions_text(row).into(),
+                        self.positions_text(column).into(),
+                        weight.into(),
+                    ];
+                    table.row(cells);
+                }
+            }
+        }
+        table
+    }
+}
 
 /// The weight at the pale end of the scale; what is smaller is drawn like it. Attention is at most 1,
 /// so the scale is the same for every head, length and encoding.
@@ -20,7 +131,7 @@ fn part(weight: f64) -> f64 {
     (weight.max(FLOOR) / FLOOR).ln() / (1.0 / FLOOR).ln()
 }
 
-pub(crate) fn compose(
+fn compose(
     scene: &mut Scene,
     style: &Style,
     length: usize,
@@ -28,7 +139,6 @@ pub(crate) fn compose(
     side: usize,
     values: &[f32],
 ) -> Result<(), FigureError> {
-    size("raster's side", side)?;
     let square = Square::new(style, length, true);
     let ink = style.ink();
     let colours = Colours::new(Ramp::Sequential, style.theme);
@@ -56,7 +166,7 @@ pub(crate) fn compose(
     let ticks = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
     let legend = Legend {
         colours: &colours,
-        title: "attention weight (log scale)",
+        title: style.words().say("weight_log"),
         ticks: ticks
             .iter()
             .map(|&weight| {
@@ -79,7 +189,7 @@ pub(crate) fn compose(
             scene,
             style,
             square.plot,
-            "Attention appears when the model has run.",
+            style.words().say("attention_waiting"),
             style.ink().paper,
         );
     }

@@ -1,3 +1,4 @@
+use super::chart::{At, Chart};
 use super::curves::{self, EndLabel};
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
@@ -6,43 +7,143 @@ use super::scale::{self, Scale};
 use super::scene::{Scene, Stroke};
 use super::style::Style;
 use super::t5_bias::ZERO;
-use super::{Figure, encoding_colour, size, text};
+use super::table::Table;
+use super::words::Words;
+use super::{encoding_colour, size, text};
+use serde::{Deserialize, Serialize};
+
+/// Mean attention by distance. Values: none, or a profile `[layers][heads][length]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distance {
+    pub length: usize,
+    pub trained_length: usize,
+    pub layers: usize,
+    pub heads: usize,
+    pub layer: usize,
+    pub head: usize,
+    #[serde(default)]
+    pub logarithmic: bool,
+    pub encoding: String,
+    /// Powers of ten below 1 that the axis of weights shows, the same in every figure that is to be compared;
+    /// as many as the curves need, at most six, where it is absent.
+    #[serde(default)]
+    pub decades: Option<usize>,
+}
+
+impl Distance {
+    /// The curve of one head of the chosen layer, `[length]`.
+    fn curve<'a>(&self, values: &'a [f32], head: usize) -> Option<&'a [f32]> {
+        let start = (self.layer * self.heads + head) * self.length;
+        values.get(start..start + self.length)
+    }
+}
+
+impl Chart for Distance {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn values_needed(&self) -> Option<(String, usize)> {
+        let (layers, heads, length) = (self.layers, self.heads, self.length);
+        let shape = format!("{layers} layers × {heads} heads × {length} distances");
+        Some((shape, layers.saturating_mul(heads).saturating_mul(length)))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        size("number of heads", self.heads)?;
+        for (what, value, count) in [
+            ("layer", self.layer, self.layers),
+            ("head", self.head, self.heads),
+        ] {
+            if value >= count {
+                let need = "below the number of layers or heads";
+                let value = value.to_string();
+                return Err(FigureError::Setting { what, value, need });
+            }
+        }
+        Ok(())
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self, values)
+    }
+
+    fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let distance = at.position(self.length);
+        let weight = self.curve(values, self.head).map(|curve| curve[distance]);
+        let says = weight.map_or(words.say("read_not_loaded").into(), |weight| {
+            text::number(f64::from(weight), 3)
+        });
+        let (layer, head) = (&self.layer, &self.head);
+        Some(words.fill(
+            "read_distance",
+            &[
+                ("distance", &distance),
+                ("layer", layer),
+                ("head", head),
+                ("weight", &says),
+            ],
+        ))
+    }
+
+    fn summary(&self, values: &[f32], words: &Words) -> String {
+        let parts: [(&str, &dyn ToString); 4] = [
+            ("encoding", &words.encoding(&self.encoding)),
+            ("layer", &self.layer),
+            ("head", &self.head),
+            ("length", &text::count(self.length)),
+        ];
+        let Some(curve) = self.curve(values, self.head) else {
+            return words.fill("sum_distance_waiting", &parts);
+        };
+        // A distance n exists for T − n of the queries only.
+        let total = self.length as f64;
+        let far = curve.iter().enumerate().skip(self.trained_length + 1);
+        let past: f64 = far
+            .map(|(n, &weight)| f64::from(weight) * (total - n as f64) / total)
+            .sum();
+        let more: [(&str, &dyn ToString); 2] = [
+            ("near", &text::number(f64::from(curve[0]), 3)),
+            ("past", &text::number(past * 100.0, 2)),
+        ];
+        words.fill("sum_distance", &[&parts[..], &more].concat())
+    }
+
+    fn table(&self, values: &[f32], words: &Words) -> Table {
+        let heads = (0..self.heads).map(|head| words.fill("head", &[("head", &head)]));
+        let mut table = Table::new(std::iter::once(words.say("col_distance").to_string()).chain(heads));
+        let curves: Vec<&[f32]> = (0..self.heads)
+            .filter_map(|head| self.curve(values, head))
+            .collect();
+        if !curves.is_empty() {
+            for distance in 0..self.length {
+                let weights = curves.iter().map(|curve| curve[distance].into());
+                table.row(std::iter::once(distance.into()).chain(weights));
+            }
+        }
+        table
+    }
+}
 
 /// One curve a head of the chosen layer, the chosen one strong. Attention falls over powers of ten, so
 /// y is logarithmic; where many distances share a pixel, the curve shows their mean.
-pub(crate) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    figure: &Figure,
-    values: &[f32],
-) -> Result<(), FigureError> {
-    let Figure::Distance {
+fn compose(scene: &mut Scene, style: &Style, figure: &Distance, values: &[f32]) -> Result<(), FigureError> {
+    let Distance {
         length,
         trained_length,
-        layers,
-        heads,
         layer,
+        heads,
         head,
         logarithmic,
         encoding,
-    } = figure
-    else {
-        return Ok(());
-    };
+        decades,
+        ..
+    } = figure;
     let (length, heads) = (*length, *heads);
-    size("number of heads", heads)?;
-    for (what, value, count) in [("layer", *layer, *layers), ("head", *head, heads)] {
-        if value >= count {
-            let need = "below the number of layers or heads";
-            return Err(FigureError::Setting {
-                what,
-                value: value.to_string(),
-                need,
-            });
-        }
-    }
     let text_px = style.text_px();
-    let labels: Vec<String> = (0..heads).map(|head| format!("head {head}")).collect();
+    let labels: Vec<String> = (0..heads)
+        .map(|head| style.words().fill("head", &[("head", &head)]))
+        .collect();
     let margins = Margins {
         left: text::width("0.0001", text_px) + 12.0,
         right: curves::room(labels.iter().map(String::as_str), style),
@@ -78,10 +179,11 @@ pub(crate) fn compose(
         (low, high)
     };
     // At most six powers of ten: what is smaller is as good as nothing.
-    let y = Scale::log(
-        [(low * 0.8).max(high * 1e-6), (high * 1.3).min(1.0)],
-        [plot.bottom(), plot.y],
-    );
+    let range = match decades {
+        Some(decades) => [10f64.powi(-(*decades.min(&12) as i32).max(1)), 1.0],
+        None => [(low * 0.8).max(high * 1e-6), (high * 1.3).min(1.0)],
+    };
+    let y = Scale::log(range, [plot.bottom(), plot.y]);
 
     let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 30.0) as usize).clamp(3, 8));
     let y_labels = y_ticks.iter().map(|&tick| (tick, text::log_tick(tick))).collect();
@@ -90,18 +192,18 @@ pub(crate) fn compose(
         style,
         0.0,
         text_px * 0.7,
-        "↑ mean attention weight (log scale)",
+        style.words().say("mean_weight_log"),
     );
     frame::y_axis(scene, style, plot, &y, &Axis::new(y_labels, "").with_grid());
     let most = frame::most_ticks(plot.width, 52.0);
     let x_axis = if *logarithmic {
         let mut ticks = vec![(ZERO, "0".to_string())];
         ticks.extend(frame::count_ticks(&scale::powers_of_two(1.0, last, most)));
-        Axis::new(ticks, "distance (tokens, log scale) →")
+        Axis::new(ticks, style.words().say("distance_log"))
     } else {
         Axis::new(
             frame::count_ticks(&scale::positions(last as usize, most)),
-            "distance (tokens) →",
+            style.words().say("distance"),
         )
     };
     frame::x_axis(scene, style, plot, &x, &x_axis);
@@ -111,7 +213,7 @@ pub(crate) fn compose(
             scene,
             style,
             plot,
-            "The curves appear when the model has run.",
+            style.words().say("curves_waiting"),
             style.ink().paper,
         );
     }

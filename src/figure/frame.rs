@@ -174,7 +174,7 @@ pub(crate) fn mark_trained_x(
     }
     let x = style.snap_hair(scale.px(trained as f64));
     mark_line(scene, style, [x, plot.y - 4.0], [x, plot.bottom()], casing);
-    let label = trained_label(trained);
+    let label = trained_label(style, trained);
     let half = text::width(&label, style.text_px()) / 2.0 + 2.0;
     let middle = within(x, half, style.width - half);
     let label = words(
@@ -192,8 +192,10 @@ pub(crate) fn mark_trained_x(
 }
 
 /// How L is written everywhere.
-pub(crate) fn trained_label(trained: usize) -> String {
-    format!("L = {}", text::count(trained))
+pub(crate) fn trained_label(style: &Style, trained: usize) -> String {
+    style
+        .words()
+        .fill("trained_label", &[("length", &text::count(trained))])
 }
 
 /// Diagonal lines over a rectangle: what was never trained.
@@ -242,16 +244,29 @@ pub(crate) fn note(scene: &mut Scene, style: &Style, plot: Rect, sentence: &str,
     }
 }
 
-/// Breaks a sentence into lines that fit.
+/// Breaks a sentence into lines that fit: at spaces, and between Chinese characters.
 pub(crate) fn wrap(sentence: &str, width: f64, size: f64) -> Vec<String> {
+    let is_square = |c: char| ('\u{2e80}'..='\u{9fff}').contains(&c);
+    // Pieces that stay whole; a piece keeps the space before it.
+    let mut pieces: Vec<String> = Vec::new();
+    let mut last = ' ';
+    for c in sentence.chars() {
+        let breaks = c == ' '
+            || (is_square(c) && !"，。；：、）」".contains(c))
+            || (is_square(last) && c.is_alphanumeric());
+        match pieces.last_mut() {
+            Some(piece) if !breaks => piece.push(c),
+            _ => pieces.push(c.to_string()),
+        }
+        last = c;
+    }
     let mut lines: Vec<String> = Vec::new();
-    for word in sentence.split(' ') {
+    for piece in pieces {
         match lines.last_mut() {
-            Some(line) if text::width(line, size) + text::width(word, size) + size * 0.3 <= width => {
-                line.push(' ');
-                line.push_str(word);
+            Some(line) if text::width(line, size) + text::width(&piece, size) <= width => {
+                line.push_str(&piece)
             }
-            _ => lines.push(word.into()),
+            _ => lines.push(piece.trim_start().into()),
         }
     }
     lines
@@ -303,5 +318,6 @@ mod tests {
     #[test]
     fn lines_wrap_at_words() {
         assert_eq!(wrap("one two three", 55.0, 12.0), ["one two", "three"]);
+        assert_eq!(wrap("前後左右，上下", 50.0, 12.0), ["前後左", "右，上下"]);
     }
 }

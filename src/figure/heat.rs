@@ -26,7 +26,7 @@ pub(crate) fn positions(
         d_model,
         if style.height < 320.0 { 4 } else { 8 },
     ));
-    let y_axis = Axis::new(y_ticks, "↓ dimension");
+    let y_axis = Axis::new(y_ticks, style.words().say("dimension_down"));
     let plot = frame::inside(
         style,
         Margins {
@@ -58,7 +58,7 @@ pub(crate) fn positions(
         style,
         plot,
         &x,
-        &Axis::new(frame::count_ticks(&x_ticks), "position (tokens) →"),
+        &Axis::new(frame::count_ticks(&x_ticks), style.words().say("position")),
     );
     if let Some(legend) = legend {
         legend.draw(scene, style, plot.right(), 0.0, legend_width);
@@ -126,7 +126,7 @@ impl Square {
         let (plot, size) = (self.plot, style.text_px());
         let most = frame::most_ticks(plot.width, 56.0).min(8);
         let ticks = frame::count_ticks(&scale::positions(length, most));
-        let axis = Axis::new(ticks, "key position (tokens) →");
+        let axis = Axis::new(ticks, style.words().say("key_position"));
         frame::x_axis(scene, style, plot, &self.x, &axis);
         frame::y_axis(scene, style, plot, &self.y, &axis);
         let title_x = plot.x - frame::labels_width(&axis, style) - 7.0;
@@ -135,7 +135,7 @@ impl Square {
             style,
             title_x,
             plot.y - 8.0 - size * 1.7,
-            "↓ query position (tokens)",
+            style.words().say("query_position_down"),
         );
         let edge = style.snap_hair(plot.x);
         scene.line(

@@ -1,3 +1,4 @@
+use super::chart::{At, Chart};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
 use super::frame;
@@ -6,7 +7,97 @@ use super::legend::Legend;
 use super::order::quantiles;
 use super::scene::Scene;
 use super::style::Style;
+use super::table::Table;
+use super::words::Words;
 use super::{heat, size, text};
+use serde::{Deserialize, Serialize};
+
+/// The trained table, and nothing past it. Values: none, or `[trained_length][d_model]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    pub length: usize,
+    pub trained_length: usize,
+    pub d_model: usize,
+}
+
+impl Chart for Learned {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn values_needed(&self) -> Option<(String, usize)> {
+        let (rows, columns) = (self.trained_length, self.d_model);
+        let shape = format!("{rows} positions × {columns} dimensions");
+        Some((shape, rows.saturating_mul(columns)))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        size("d_model", self.d_model)
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+        compose(
+            scene,
+            style,
+            self.length,
+            self.trained_length,
+            self.d_model,
+            values,
+        )
+    }
+
+    fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let (position, column) = at.cell(self.length, self.d_model);
+        let value = values.get(position * self.d_model + column);
+        let says = match value {
+            _ if position >= self.trained_length => {
+                words.fill("read_undefined", &[("length", &self.trained_length)])
+            }
+            Some(&value) => text::number(f64::from(value), 3),
+            None => words.say("read_not_loaded").into(),
+        };
+        Some(words.fill(
+            "read_position_dimension",
+            &[("position", &position), ("dimension", &column), ("value", &says)],
+        ))
+    }
+
+    fn summary(&self, values: &[f32], words: &Words) -> String {
+        let rows = text::count(self.trained_length);
+        if values.is_empty() {
+            return words.fill("sum_learned_waiting", &[("rows", &rows)]);
+        }
+        let largest = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
+        words.fill(
+            "sum_learned",
+            &[
+                ("rows", &rows),
+                ("dimensions", &self.d_model),
+                ("largest", &text::number(f64::from(largest), 3)),
+                (
+                    "missing",
+                    &text::count(self.length.saturating_sub(self.trained_length)),
+                ),
+            ],
+        )
+    }
+
+    fn table(&self, values: &[f32], words: &Words) -> Table {
+        let mut table = dimensions_table(self.d_model, words);
+        for position in 0..self.length {
+            let row = values.get(position * self.d_model..(position + 1) * self.d_model);
+            let cell = |column: usize| row.map_or(f32::NAN, |row| row[column]).into();
+            table.row(std::iter::once(position.into()).chain((0..self.d_model).map(cell)));
+        }
+        table
+    }
+}
+
+/// A table of positions with a column a dimension.
+pub(super) fn dimensions_table(d_model: usize, words: &Words) -> Table {
+    let dimensions = (0..d_model).map(|column| words.fill("col_dimension", &[("dimension", &column)]));
+    Table::new(std::iter::once(words.say("col_position").to_string()).chain(dimensions))
+}
 
 /// The largest absolute value that is shown in full colour: the 99th percentile, so that one outlier
 /// does not pale the rest.
@@ -24,7 +115,7 @@ fn reach(values: &[f32]) -> f64 {
     }
 }
 
-pub(crate) fn compose(
+fn compose(
     scene: &mut Scene,
     style: &Style,
     length: usize,
@@ -32,13 +123,12 @@ pub(crate) fn compose(
     d_model: usize,
     values: &[f32],
 ) -> Result<(), FigureError> {
-    size("d_model", d_model)?;
     let colours = Colours::new(Ramp::Signed, style.theme);
     let ink = style.ink();
     let reach = reach(values);
     let legend = Legend {
         colours: &colours,
-        title: "value added to the embedding",
+        title: style.words().say("value_added"),
         ticks: vec![
             (0.0, format!("≤ {}", text::number(-reach, 2))),
             (0.5, "0".into()),
@@ -77,7 +167,7 @@ pub(crate) fn compose(
             scene,
             style,
             inside,
-            "The trained table appears when its model is loaded.",
+            style.words().say("learned_waiting"),
             style.ink().paper,
         );
     }
@@ -89,9 +179,13 @@ pub(crate) fn compose(
             ..plot
         };
         frame::hatch(scene, style, past, ink.axis.mix(ink.masked, 0.45));
-        let mut sentence = format!("undefined: no row past {}", text::count(trained));
+        let mut sentence = style
+            .words()
+            .fill("undefined_no_row", &[("length", &text::count(trained))]);
         if text::width(&sentence, style.text_px()) > past.width - 24.0 {
-            sentence = format!("undefined past {}", text::count(trained));
+            sentence = style
+                .words()
+                .fill("undefined_past", &[("length", &text::count(trained))]);
         }
         if past.width > style.text_px() * 6.0 {
             frame::note(scene, style, past, &sentence, ink.masked);

@@ -7,6 +7,7 @@
 mod alibi;
 mod attention;
 mod bitmap;
+mod chart;
 mod colour;
 mod curves;
 mod distance;
@@ -21,36 +22,48 @@ mod order;
 mod paint;
 mod perplexity;
 mod position_loss;
-mod readout;
 mod rotary;
 mod scale;
 mod scene;
 mod settings;
 mod sinusoidal;
 mod style;
-#[cfg(not(target_arch = "wasm32"))]
 mod svg;
 mod t5_bias;
+mod table;
 mod text;
+mod words;
 
+pub use alibi::AlibiMatrices;
+pub use attention::Attention;
 pub use bitmap::Bitmap;
 pub use colour::{Rgb, encoding_colour};
+pub use distance::Distance;
 pub use error::FigureError;
 pub use geometry::{Geometry, Plot, PlotKind};
-pub use perplexity::{Point, Series};
-pub use readout::readout;
-pub use settings::Figure;
+pub use learned::Learned;
+pub use none::CausalMask;
+pub use perplexity::{Perplexity, Point, Series};
+pub use position_loss::PositionLoss;
+pub use rotary::Rotary;
+pub use settings::{FIGURES, Figure};
+pub use sinusoidal::Sinusoidal;
 pub use style::{SIDE_MAX_PX, Style, Theme};
 #[cfg(not(target_arch = "wasm32"))]
 pub use svg::svg;
+pub use t5_bias::T5Buckets;
+pub use table::{Cell, Table};
+pub use words::{DEFAULT_LOCALE, add_locale, locales};
 
 #[cfg(target_arch = "wasm32")]
 pub(crate) use paint::{Units, paint};
+#[cfg(target_arch = "wasm32")]
+pub(crate) use svg::svg_with;
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, DrawingBackend};
 use scene::Scene;
-use settings::size;
+use settings::{at_most, size};
 
 /// The marks of a figure and the places of its plots.
 pub(crate) fn compose(figure: &Figure, values: &[f32], style: &Style) -> Result<Scene, FigureError> {
@@ -80,87 +93,7 @@ pub(crate) fn compose(figure: &Figure, values: &[f32], style: &Style) -> Result<
         };
         scene.rect(paper, style.ink().paper);
     }
-    match figure {
-        Figure::Sinusoidal {
-            length,
-            d_model,
-            layout,
-            base,
-            trained_length,
-        } => sinusoidal::compose(
-            &mut scene,
-            style,
-            *length,
-            *d_model,
-            *layout,
-            *base,
-            *trained_length,
-        ),
-        Figure::Rotary {
-            d_head,
-            base,
-            pairing,
-            query,
-            key,
-            trained_length,
-        } => {
-            let rotary = rotary::encoding(*base, *pairing);
-            rotary::compose(
-                &mut scene,
-                style,
-                &rotary,
-                *d_head,
-                [*query, *key],
-                *trained_length,
-            )
-        }
-        Figure::T5Bias {
-            heads,
-            buckets,
-            max_distance,
-            bidirectional,
-            length,
-            trained_length,
-        } => {
-            let bias = t5_bias::encoding(*buckets, *max_distance, *bidirectional);
-            t5_bias::compose(&mut scene, style, &bias, *heads, *length, *trained_length, values)
-        }
-        Figure::Alibi {
-            heads,
-            length,
-            slopes,
-            trained_length,
-        } => alibi::compose(
-            &mut scene,
-            style,
-            *heads,
-            *length,
-            slopes.clone(),
-            *trained_length,
-        ),
-        Figure::Learned {
-            length,
-            trained_length,
-            d_model,
-        } => learned::compose(&mut scene, style, *length, *trained_length, *d_model, values),
-        Figure::None {
-            length,
-            trained_length,
-        } => none::compose(&mut scene, style, *length, *trained_length),
-        Figure::Attention {
-            length,
-            trained_length,
-            side,
-            ..
-        } => attention::compose(&mut scene, style, *length, *trained_length, *side, values),
-        Figure::Distance { .. } => distance::compose(&mut scene, style, figure, values),
-        Figure::Perplexity { .. } => perplexity::compose(&mut scene, style, figure),
-        Figure::PositionLoss {
-            length,
-            trained_length,
-            encoding,
-        } => position_loss::compose(&mut scene, style, *length, *trained_length, encoding, values),
-    }?;
+    figure.chart().compose(&mut scene, style, values)?;
     Ok(scene)
 }
 
@@ -177,4 +110,23 @@ pub fn draw<DB: DrawingBackend>(
     let scene = compose(figure, values, style)?;
     paint::paint(area, &scene, style, paint::Units::of(style), paint::blit)?;
     Ok(scene.geometry)
+}
+
+/// One line that names what stands at a place of a drawn figure (CSS px), with the program's own numbers, in
+/// the language of the locale; `None` where nothing does.
+pub fn readout(
+    figure: &Figure,
+    values: &[f32],
+    geometry: &Geometry,
+    [x, y]: [f64; 2],
+    locale: &str,
+) -> Option<String> {
+    figure.check(values).ok()?;
+    let places = geometry.plots.iter();
+    let (plot, (x, y)) = places
+        .filter_map(|plot| Some((plot, plot.data_at(x, y)?)))
+        .next()?;
+    figure
+        .chart()
+        .readout(values, &chart::At { plot, x, y }, words::Words::of(locale))
 }

@@ -1,17 +1,53 @@
 use super::bitmap::Bitmap;
+use super::chart::{At, Chart};
 use super::error::FigureError;
 use super::frame;
 use super::heat::Square;
 use super::scene::{Align, Scene, Text};
 use super::style::Style;
+use super::table::Table;
+use super::text;
+use super::words::Words;
+use serde::{Deserialize, Serialize};
+
+/// The causal mask alone. No values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CausalMask {
+    pub length: usize,
+    pub trained_length: usize,
+}
+
+impl Chart for CausalMask {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self.length, self.trained_length)
+    }
+
+    fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
+        let (key, query) = at.cell(self.length, self.length);
+        let says = words.say(if key > query { "read_masked" } else { "read_seen" });
+        Some(words.fill(
+            "read_query_key",
+            &[("query", &query), ("key", &key), ("says", &says)],
+        ))
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        words.fill("sum_none", &[("length", &text::count(self.length))])
+    }
+
+    fn table(&self, _: &[f32], words: &Words) -> Table {
+        let mut table = Table::new(["col_query", "col_keys_seen"].map(|key| words.say(key)));
+        (0..self.length).for_each(|query| table.row([query.into(), (query + 1).into()]));
+        table
+    }
+}
 
 /// The causal mask alone: which keys each query may look at.
-pub(crate) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    length: usize,
-    trained: usize,
-) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize) -> Result<(), FigureError> {
     let square = Square::new(style, length, false);
     let ink = style.ink();
     let open = super::encoding_colour("none", style.theme).mix(ink.paper, 0.55);
@@ -28,7 +64,7 @@ pub(crate) fn compose(
         0.0
     };
     let room = (plot.width * 0.48 - left).min(plot.width - left) - 12.0;
-    let lines = frame::wrap("seen: every key up to the query, no bias", room, style.text_px());
+    let lines = frame::wrap(style.words().say("mask_seen"), room, style.text_px());
     let mut y = plot.bottom() - lines.len() as f64 * style.text_px() * 1.4 - 4.0;
     for line in lines {
         let words = frame::words(style, plot.x + left + 12.0, y, line, Align::Left);
@@ -42,7 +78,7 @@ pub(crate) fn compose(
         style,
         plot.right() - 14.0,
         plot.y + plot.height * 0.2,
-        "masked: the future",
+        style.words().say("mask_future"),
         Align::Right,
     );
     scene.text(words);

@@ -1,3 +1,4 @@
+use super::chart::{At, Chart};
 use super::curves::{self, EndLabel};
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
@@ -6,9 +7,174 @@ use super::order::sort_few;
 use super::scale::{self, Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
-use super::{Figure, encoding_colour, text};
-use crate::encoding::Encoding;
+use super::table::Table;
+use super::words::Words;
+use super::{encoding_colour, text};
 use serde::{Deserialize, Serialize};
+
+/// Perplexity against length. No values: the numbers stand in `series`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Perplexity {
+    pub trained_length: usize,
+    /// The current length.
+    pub length: usize,
+    /// The name of the encoding to draw strong.
+    pub selected: String,
+    pub series: Vec<Series>,
+    /// Names of encodings that have no value past the trained length.
+    #[serde(default)]
+    pub undefined: Vec<String>,
+    /// Draws each value divided by the series' own at the trained length.
+    #[serde(default)]
+    pub ratio: bool,
+}
+
+impl Perplexity {
+    /// The series as they are drawn: as they are, or as ratios to their own value at L. A series that has
+    /// no value at L has no ratios.
+    pub(super) fn shown(&self) -> Vec<Series> {
+        if !self.ratio {
+            return self.series.clone();
+        }
+        let ratios = |series: &Series| {
+            let at_trained = series
+                .points
+                .iter()
+                .find(|point| point.length == self.trained_length);
+            let unit = at_trained.and_then(Point::value)?;
+            let points = series.points.iter().map(|point| Point {
+                length: point.length,
+                perplexity: point.perplexity.map(|value| value / unit),
+                standard_error: point.standard_error.map(|error| error / unit),
+            });
+            Some(Series {
+                points: points.collect(),
+                ..series.clone()
+            })
+        };
+        self.series.iter().filter_map(ratios).collect()
+    }
+}
+
+impl Chart for Perplexity {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self)
+    }
+
+    fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
+        let key = if self.ratio {
+            "read_ratio"
+        } else {
+            "read_perplexity"
+        };
+        nearest_point(&self.shown(), at, words, key)
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        let trained = self.trained_length;
+        let mut sentences = Vec::new();
+        for series in &self.series {
+            let at = series
+                .points
+                .iter()
+                .find(|point| point.length == trained)
+                .and_then(Point::value);
+            let last = series
+                .points
+                .iter()
+                .filter(|point| point.length > trained && point.value().is_some());
+            let last = last
+                .max_by_key(|point| point.length)
+                .and_then(|point| Some((point.length, point.value()?)));
+            if let (Some(at), Some((length, value))) = (at, last) {
+                sentences.push(words.fill(
+                    "sum_perplexity_series",
+                    &[
+                        ("encoding", &words.encoding(&series.encoding)),
+                        ("at", &text::number(at, 3)),
+                        ("value", &text::number(value, 3)),
+                        ("length", &text::count(length)),
+                    ],
+                ));
+            }
+        }
+        if sentences.is_empty() {
+            return words.fill("sum_perplexity_waiting", &[("trained", &text::count(trained))]);
+        }
+        let sentences = sentences.join(words.say("list_separator"));
+        words.fill(
+            "sum_perplexity",
+            &[("trained", &text::count(trained)), ("series", &sentences)],
+        )
+    }
+
+    fn table(&self, _: &[f32], words: &Words) -> Table {
+        series_table(&self.shown(), words, self.ratio)
+    }
+}
+
+/// One row a length and encoding.
+fn series_table(series: &[Series], words: &Words, ratio: bool) -> Table {
+    let value = if ratio { "col_ratio" } else { "col_perplexity" };
+    let keys = ["col_encoding", "col_length", value, "col_standard_error"];
+    let mut table = Table::new(keys.map(|key| words.say(key)));
+    for series in series {
+        for point in &series.points {
+            let title = match &series.note {
+                Some(note) => format!("{} ({note})", words.encoding(&series.encoding)),
+                None => words.encoding(&series.encoding),
+            };
+            let number = |value: Option<f64>| value.unwrap_or(f64::NAN).into();
+            table.row([
+                title.into(),
+                point.length.into(),
+                number(point.perplexity),
+                number(point.standard_error),
+            ]);
+        }
+    }
+    table
+}
+
+/// The measured point near a place.
+fn nearest_point(series: &[Series], at: &At, words: &Words, key: &str) -> Option<String> {
+    let plot = at.plot;
+    let spans = [plot.x_range, plot.y_range].map(|[low, high]| (high / low).ln().abs().max(1e-9));
+    let away = |length: usize, value: f64| {
+        let across = (length as f64 / at.x).ln() / spans[0] * plot.width;
+        let up = (value / at.y).ln() / spans[1] * plot.height;
+        across.hypot(up)
+    };
+    let (series, point, value, distance) = series
+        .iter()
+        .flat_map(|series| series.points.iter().map(move |point| (series, point)))
+        .filter_map(|(series, point)| {
+            let value = point.value()?;
+            Some((series, point, value, away(point.length, value)))
+        })
+        .min_by(|a, b| a.3.total_cmp(&b.3))?;
+    if distance > 40.0 {
+        return None;
+    }
+    let error = point.standard_error.filter(|error| error.is_finite());
+    let error = error.map_or(String::new(), |error| format!(" ± {}", text::number(error, 2)));
+    let note = series
+        .note
+        .as_ref()
+        .map_or(String::new(), |note| format!(" ({note})"));
+    Some(words.fill(
+        key,
+        &[
+            ("encoding", &(words.encoding(&series.encoding) + &note)),
+            ("length", &text::count(point.length)),
+            ("value", &(text::number(value, 4) + &error)),
+        ],
+    ))
+}
 
 /// The measured points of one encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,15 +206,6 @@ impl Point {
     }
 }
 
-/// The encoding's name for readers, or the given name of an unknown one.
-pub(crate) fn title(name: &str) -> String {
-    Encoding::from_name(name).map_or(name.to_string(), |encoding| match encoding {
-        // Room at the end of a curve is dear.
-        Encoding::None(_) => "NoPE".to_string(),
-        other => other.title().to_string(),
-    })
-}
-
 /// The y range: all points, but no more than thirty times the best one; a wilder one is drawn at the
 /// upper edge with an arrow.
 fn y_range(series: &[Series]) -> [f64; 2] {
@@ -67,21 +224,20 @@ fn y_range(series: &[Series]) -> [f64; 2] {
     [low / 1.08, high * 1.08]
 }
 
-pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Result<(), FigureError> {
-    let Figure::Perplexity {
+fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity) -> Result<(), FigureError> {
+    let Perplexity {
         trained_length,
         length,
         selected,
-        series,
         undefined,
-    } = figure
-    else {
-        return Ok(());
-    };
+        ratio,
+        ..
+    } = figure;
+    let (series, words) = (&figure.shown(), style.words());
     let size = style.text_px();
     let label = |series: &Series| match &series.note {
-        Some(note) if style.width >= 480.0 => format!("{} ({note})", title(&series.encoding)),
-        _ => title(&series.encoding),
+        Some(note) if style.width >= 480.0 => format!("{} ({note})", words.encoding(&series.encoding)),
+        _ => words.encoding(&series.encoding),
     };
     let labels: Vec<String> = series.iter().map(label).collect();
     let lengths = || {
@@ -106,7 +262,13 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
     let y = Scale::log(y_range(series), [plot.bottom(), plot.y]);
 
     let y_ticks = scale::log_ticks(y.domain(), ((plot.height / 26.0) as usize).clamp(3, 8));
-    frame::heading(scene, style, 0.0, size * 0.7, "↑ perplexity (log scale)");
+    frame::heading(
+        scene,
+        style,
+        0.0,
+        size * 0.7,
+        words.say(if *ratio { "ratio_log" } else { "perplexity_log" }),
+    );
     frame::y_axis(
         scene,
         style,
@@ -115,7 +277,7 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
         &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
     );
     let x_ticks = scale::powers_of_two(first, last, frame::most_ticks(plot.width, 46.0));
-    let x_axis = Axis::new(frame::count_ticks(&x_ticks), "length T (tokens, log scale) →");
+    let x_axis = Axis::new(frame::count_ticks(&x_ticks), words.say("length_log"));
     frame::x_axis(scene, style, plot, &x, &x_axis);
     mark_length(scene, style, plot, &x, *length, *trained_length);
     frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
@@ -127,7 +289,7 @@ pub(crate) fn compose(scene: &mut Scene, style: &Style, figure: &Figure) -> Resu
             scene,
             style,
             plot,
-            "Perplexities appear as they are measured.",
+            words.say("perplexity_waiting"),
             style.ink().paper,
         );
     }
@@ -253,11 +415,13 @@ fn mark_length(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, length: 
         [[at, plot.y - 4.0], [at, plot.bottom()]],
         Stroke::new(ink.axis, 1.25),
     );
-    let label = format!("T = {}", text::count(length));
+    let label = style
+        .words()
+        .fill("length_label", &[("length", &text::count(length))]);
     let half = text::width(&label, size) / 2.0 + 2.0;
     let mut middle = within(at, half, style.width - half);
     // Beside the mark of L, not on it.
-    let clear = half + text::width(&frame::trained_label(trained), size) * 0.55 + 8.0;
+    let clear = half + text::width(&frame::trained_label(style, trained), size) * 0.55 + 8.0;
     let trained_at = x.px(trained as f64);
     if (middle - trained_at).abs() < clear {
         middle = trained_at + if length > trained { clear } else { -clear };
@@ -274,17 +438,22 @@ fn notes(style: &Style, undefined: &[String], trained: usize) -> Vec<(String, St
     undefined
         .iter()
         .map(|name| {
-            let line = match Encoding::from_name(name) {
-                Some(Encoding::Learned(_)) => {
-                    format!("Learned: undefined, no row past {}", text::count(trained))
-                }
-                Some(_) => format!("{}: undefined past {}", title(name), text::count(trained)),
-                None => name.clone(),
+            let words = style.words();
+            let key = if name == "learned" {
+                "note_no_row"
+            } else {
+                "note_undefined"
             };
+            let title = words.encoding(name);
+            let line = words.fill(key, &[("encoding", &title), ("length", &text::count(trained))]);
             let fits = text::width(&line, style.text_px()) < style.width;
             (
                 name.clone(),
-                if fits { line } else { title(name) + ": undefined" },
+                if fits {
+                    line
+                } else {
+                    words.fill("note_short", &[("encoding", &title)])
+                },
             )
         })
         .collect()

@@ -1,3 +1,4 @@
+use super::chart::{At, Chart};
 use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind};
@@ -5,7 +6,86 @@ use super::order::quantiles;
 use super::scale::{self, Scale};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
+use super::table::Table;
+use super::words::Words;
 use super::{encoding_colour, text};
+use serde::{Deserialize, Serialize};
+
+/// Mean loss by position in the window. Values: none, or nats `[length]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PositionLoss {
+    pub length: usize,
+    pub trained_length: usize,
+    pub encoding: String,
+}
+
+impl Chart for PositionLoss {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn values_needed(&self) -> Option<(String, usize)> {
+        Some((format!("{} positions", self.length), self.length))
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+        compose(
+            scene,
+            style,
+            self.length,
+            self.trained_length,
+            &self.encoding,
+            values,
+        )
+    }
+
+    fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let position = at.position(self.length);
+        let loss = f64::from(*values.get(position)?);
+        Some(words.fill(
+            "read_position_loss",
+            &[
+                ("position", &position),
+                ("loss", &text::number(loss, 3)),
+                ("perplexity", &text::number(loss.exp(), 3)),
+            ],
+        ))
+    }
+
+    fn summary(&self, values: &[f32], words: &Words) -> String {
+        let title = words.encoding(&self.encoding);
+        let length = text::count(self.length);
+        if values.is_empty() {
+            return words.fill(
+                "sum_position_waiting",
+                &[("encoding", &title), ("length", &length)],
+            );
+        }
+        // Tenths of the window: the first tokens are starved of context, the last are past L if any are.
+        let mean =
+            |part: &[f32]| part.iter().map(|loss| f64::from(*loss)).sum::<f64>() / part.len().max(1) as f64;
+        let tenth = self.length.div_ceil(10);
+        let (first, last) = (mean(&values[..tenth]), mean(&values[self.length - tenth..]));
+        words.fill(
+            "sum_position",
+            &[
+                ("encoding", &title),
+                ("length", &length),
+                ("count", &text::count(tenth)),
+                ("first", &text::number(first, 3)),
+                ("last", &text::number(last, 3)),
+            ],
+        )
+    }
+
+    fn table(&self, values: &[f32], words: &Words) -> Table {
+        let mut table = Table::new(["col_position", "col_loss"].map(|key| words.say(key)));
+        for (position, &loss) in values.iter().enumerate() {
+            table.row([position.into(), loss.into()]);
+        }
+        table
+    }
+}
 
 /// Means over groups of neighbouring positions: `(middle, mean)`; a group that has an undefined loss is
 /// undefined.
@@ -25,7 +105,7 @@ fn groups(values: &[f32], width: usize) -> Vec<(f64, f64)> {
 
 /// Loss by position: every position pale, means of neighbours strong, since single positions see
 /// different text and are noisy.
-pub(crate) fn compose(
+fn compose(
     scene: &mut Scene,
     style: &Style,
     length: usize,
@@ -54,7 +134,7 @@ pub(crate) fn compose(
     let pad = ((high - low) * 0.05).max(0.05);
     let y = Scale::linear([(low - pad).max(0.0), high + pad], [plot.bottom(), plot.y]);
     let y_ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 7));
-    frame::heading(scene, style, 0.0, size * 0.7, "↑ loss (nats a token)");
+    frame::heading(scene, style, 0.0, size * 0.7, style.words().say("loss_up"));
     frame::y_axis(
         scene,
         style,
@@ -69,7 +149,7 @@ pub(crate) fn compose(
         style,
         plot,
         &x,
-        &Axis::new(x_ticks, "position in the window (tokens) →"),
+        &Axis::new(x_ticks, style.words().say("window_position")),
     );
     frame::mark_trained_x(scene, style, plot, &x, trained, false);
     scene
@@ -81,7 +161,7 @@ pub(crate) fn compose(
             scene,
             style,
             plot,
-            "The curve appears when the model has been evaluated.",
+            style.words().say("loss_waiting"),
             style.ink().paper,
         );
         return Ok(());
@@ -104,9 +184,13 @@ pub(crate) fn compose(
     let width = (length / 32).max(1).next_multiple_of(thin);
     if width > thin {
         scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
-        let thick = format!("thick: means of {} positions", text::count(width));
+        let thick = style
+            .words()
+            .fill("thick_means", &[("count", &text::count(width))]);
         let note = if thin > 1 {
-            format!("thin: means of {}, {thick}", text::count(thin))
+            style
+                .words()
+                .fill("thin_means", &[("count", &text::count(thin)), ("thick", &thick)])
         } else {
             thick
         };

@@ -1,16 +1,142 @@
+use super::chart::{At, Chart};
 use super::error::FigureError;
 use super::frame;
 use super::geometry::{Plot, PlotKind, Rect};
 use super::scale::Scale;
 use super::scene::{Align, Scene, Stroke, Text, arc};
+use super::settings::usual_base;
 use super::style::Style;
-use super::{size, text};
-use crate::encoding::{Pairing, Positional, Rotary, Shape};
+use super::table::Table;
+use super::words::Words;
+use super::{at_most, text};
+use crate::encoding::{Pairing, Positional, Rotary as Encoding, Shape};
 use crate::model::Weights;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-pub(crate) fn encoding(base: f64, pairing: Pairing) -> Rotary {
-    Rotary {
+/// One dial for each pair of dimensions, with the hands of a query at position `query` and a key at position
+/// `key`, and the angle between them. No values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rotary {
+    pub d_head: usize,
+    #[serde(default = "usual_base")]
+    pub base: f64,
+    #[serde(default)]
+    pub pairing: Pairing,
+    pub query: usize,
+    pub key: usize,
+    pub trained_length: usize,
+}
+
+/// # Errors
+/// Dimensions that cannot be paired, or a base that makes no frequencies.
+pub(super) fn check_rotary(d_head: usize, base: f64) -> Result<(), FigureError> {
+    at_most("d_head", d_head, 512, "an even number from 2 to 512")?;
+    // The encoding's own checks, by its smallest table.
+    let shape = Shape {
+        length: 1,
+        d_model: d_head,
+        heads: 1,
+        d_head,
+    };
+    encoding(base, Pairing::default()).tables(&shape, &Weights::default())?;
+    Ok(())
+}
+
+/// The two dimensions that a pair turns.
+pub(super) fn dimensions_of(pair: usize, d_head: usize, pairing: Pairing) -> [usize; 2] {
+    match pairing {
+        Pairing::Halves => [pair, pair + d_head / 2],
+        Pairing::Interleaved => [2 * pair, 2 * pair + 1],
+    }
+}
+
+impl Chart for Rotary {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (1, Some(self.trained_length))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        check_rotary(self.d_head, self.base)
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self);
+        Ok(())
+    }
+
+    fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
+        let pair = at.plot.index;
+        let wave = *wavelengths(&encoding(self.base, self.pairing), self.d_head).get(pair)?;
+        let turns = (self.query as f64 - self.key as f64) / wave;
+        let whole = if wave > self.trained_length as f64 {
+            words.say("read_no_turn")
+        } else {
+            ""
+        };
+        let [first, second] = dimensions_of(pair, self.d_head, self.pairing);
+        Some(words.fill(
+            "read_dial",
+            &[
+                ("pair", &pair),
+                ("first", &first),
+                ("second", &second),
+                ("wavelength", &wavelength_text(wave)),
+                ("whole", &whole),
+                ("turns", &text::number(turns, 3)),
+                ("degrees", &text::number((turns * 360.0) % 360.0, 4)),
+            ],
+        ))
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        let waves = wavelengths(&encoding(self.base, self.pairing), self.d_head);
+        let slow = waves
+            .iter()
+            .filter(|wave| **wave > self.trained_length as f64)
+            .count();
+        words.fill(
+            "sum_rotary",
+            &[
+                ("pairs", &waves.len()),
+                ("query", &text::count(self.query)),
+                ("key", &text::count(self.key)),
+                ("distance", &text::number(self.query as f64 - self.key as f64, 7)),
+                ("slow", &slow),
+                ("trained", &text::count(self.trained_length)),
+            ],
+        )
+    }
+
+    fn table(&self, _: &[f32], words: &Words) -> Table {
+        let keys = [
+            "col_pair",
+            "col_first",
+            "col_second",
+            "col_frequency",
+            "col_wavelength",
+            "col_angle",
+        ];
+        let mut table = Table::new(keys.map(|key| words.say(key)));
+        let frequencies = encoding(self.base, self.pairing).inv_freq(self.d_head);
+        for (pair, frequency) in frequencies.into_iter().enumerate() {
+            let [first, second] = dimensions_of(pair, self.d_head, self.pairing);
+            let angle = (self.query as f64 - self.key as f64) * frequency;
+            table.row([
+                pair.into(),
+                first.into(),
+                second.into(),
+                frequency.into(),
+                (TAU / frequency).into(),
+                angle.into(),
+            ]);
+        }
+        table
+    }
+}
+
+pub(crate) fn encoding(base: f64, pairing: Pairing) -> Encoding {
+    Encoding {
         pairing,
         base,
         fraction: 1.0,
@@ -18,7 +144,7 @@ pub(crate) fn encoding(base: f64, pairing: Pairing) -> Rotary {
 }
 
 /// Tokens a full turn of every pair takes, `[d_head / 2]`.
-pub(crate) fn wavelengths(rotary: &Rotary, d_head: usize) -> Vec<f64> {
+pub(crate) fn wavelengths(rotary: &Encoding, d_head: usize) -> Vec<f64> {
     rotary
         .inv_freq(d_head)
         .iter()
@@ -35,34 +161,9 @@ pub(crate) fn wavelength_text(tokens: f64) -> String {
     }
 }
 
-pub(crate) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    rotary: &Rotary,
-    d_head: usize,
-    [query, key]: [usize; 2],
-    trained: usize,
-) -> Result<(), FigureError> {
-    size("d_head", d_head)?;
-    if d_head > 512 {
-        let need = "an even number from 2 to 512";
-        return Err(FigureError::Setting {
-            what: "d_head",
-            value: d_head.to_string(),
-            need,
-        });
-    }
-    // The encoding's own checks, by its smallest table.
-    rotary.tables(
-        &Shape {
-            length: 1,
-            d_model: d_head,
-            heads: 1,
-            d_head,
-        },
-        &Weights::default(),
-    )?;
-    let frequencies = rotary.inv_freq(d_head);
+fn compose(scene: &mut Scene, style: &Style, figure: &Rotary) {
+    let (query, key, trained) = (figure.query, figure.key, figure.trained_length);
+    let frequencies = encoding(figure.base, figure.pairing).inv_freq(figure.d_head);
     let (ink, text_px) = (style.ink(), style.text_px());
     let top = legend(scene, style, [query, key], trained) + 8.0;
     let gap = [
@@ -124,7 +225,6 @@ pub(crate) fn compose(
             .plots
             .push(Plot::new(PlotKind::Dial, pair, rect, &unit, &unit));
     }
-    Ok(())
 }
 
 /// One clock face. Angles start at the top and go clockwise, as on a clock.
@@ -176,21 +276,27 @@ fn dial(scene: &mut Scene, style: &Style, rect: Rect, [query, key]: [f64; 2], se
 
 /// Draws the legend; its height.
 fn legend(scene: &mut Scene, style: &Style, [query, key]: [usize; 2], trained: usize) -> f64 {
-    let (ink, size) = (style.ink(), style.text_px());
+    let (ink, size, words) = (style.ink(), style.text_px(), style.words());
     let distance = query as i64 - key as i64;
     let entries = [
-        (Some(ink.first), format!("query at m = {}", text::count(query))),
-        (Some(ink.second), format!("key at n = {}", text::count(key))),
+        (
+            Some(ink.first),
+            words.fill("query_at", &[("query", &text::count(query))]),
+        ),
+        (
+            Some(ink.second),
+            words.fill("key_at", &[("key", &text::count(key))]),
+        ),
         (
             Some(ink.strong),
-            format!("angle (m − n)·θ, m − n = {}", text::number(distance as f64, 7)),
+            words.fill(
+                "angle_between",
+                &[("distance", &text::number(distance as f64, 7))],
+            ),
         ),
         (
             None,
-            format!(
-                "λ: tokens a turn; grey: angles seen within L = {}; bold: no full turn within L",
-                text::count(trained)
-            ),
+            words.fill("dial_legend", &[("length", &text::count(trained))]),
         ),
     ];
     let (mut x, mut y) = (0.0, size * 0.8);

@@ -1,160 +1,58 @@
+use super::chart::Chart;
 use super::error::FigureError;
-use super::perplexity::Series;
-use crate::encoding::{Layout, Pairing};
+use super::table::Table;
+use super::words::Words;
 use serde::{Deserialize, Serialize};
 
-/// One picture and its settings; in JSON `{"figure": "alibi", "heads": 8, "length": 64, …}`.
-/// The numbers that a model gave stand apart, as `values`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", rename_all = "snake_case")]
-pub enum Figure {
-    /// A heat map of position × dimension. No values.
-    Sinusoidal {
-        length: usize,
-        d_model: usize,
-        #[serde(default)]
-        layout: Layout,
-        #[serde(default = "usual_base")]
-        base: f64,
-        #[serde(default)]
-        trained_length: Option<usize>,
-    },
-    /// One dial for each pair of dimensions, with the hands of a query at position `query` and a key at
-    /// position `key`, and the angle between them. No values.
-    Rotary {
-        d_head: usize,
-        #[serde(default = "usual_base")]
-        base: f64,
-        #[serde(default)]
-        pairing: Pairing,
-        query: usize,
-        key: usize,
-        trained_length: usize,
-    },
-    /// The bucket of each distance. Values: none, or the learned biases `[buckets][heads]`.
-    T5Bias {
-        heads: usize,
-        buckets: usize,
-        max_distance: usize,
-        #[serde(default)]
-        bidirectional: bool,
-        length: usize,
-        trained_length: usize,
-    },
-    /// A bias matrix for each head. No values.
-    Alibi {
-        heads: usize,
-        length: usize,
-        /// In place of the paper's, one a head.
-        #[serde(default)]
-        slopes: Option<Vec<f64>>,
-        trained_length: usize,
-    },
-    /// The trained table, and nothing past it. Values: none, or `[trained_length][d_model]`.
-    Learned {
-        length: usize,
-        trained_length: usize,
-        d_model: usize,
-    },
-    /// The causal mask alone. No values.
-    None { length: usize, trained_length: usize },
-    /// What each query gives to each key. Values: none, or a raster `[side][side]`.
-    Attention {
-        length: usize,
-        trained_length: usize,
-        layer: usize,
-        head: usize,
-        side: usize,
-        encoding: String,
-    },
-    /// Mean attention by distance. Values: none, or a profile `[layers][heads][length]`.
-    Distance {
-        length: usize,
-        trained_length: usize,
-        layers: usize,
-        heads: usize,
-        layer: usize,
-        head: usize,
-        #[serde(default)]
-        logarithmic: bool,
-        encoding: String,
-    },
-    /// Perplexity against length. No values: the numbers stand in `series`.
-    Perplexity {
-        trained_length: usize,
-        /// The current length.
-        length: usize,
-        /// The name of the encoding to draw strong.
-        selected: String,
-        series: Vec<Series>,
-        /// Names of encodings that have no value past the trained length.
-        #[serde(default)]
-        undefined: Vec<String>,
-    },
-    /// Mean loss by position in the window. Values: none, or nats `[length]`.
-    PositionLoss {
-        length: usize,
-        trained_length: usize,
-        encoding: String,
-    },
+macro_rules! figures {
+    ($($variant:ident = $name:literal;)*) => {
+        /// One picture and its settings; in JSON `{"figure": "alibi", "heads": 8, "length": 64, …}`.
+        /// The numbers that a model gave stand apart, as `values`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(remote = "Self")]
+        pub enum Figure {
+            $(
+                #[serde(rename = $name)]
+                $variant(super::$variant),
+            )*
+        }
+
+        /// The names of all figures in JSON and in the command.
+        pub const FIGURES: &[&str] = &[$($name),*];
+
+        impl Figure {
+            /// The name in JSON and in the command.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            pub(crate) fn chart(&self) -> &dyn Chart {
+                match self { $(Self::$variant(chart) => chart,)* }
+            }
+        }
+    };
+}
+
+figures! {
+    Sinusoidal = "sinusoidal";
+    Rotary = "rotary";
+    T5Buckets = "t5_bias";
+    AlibiMatrices = "alibi";
+    Learned = "learned";
+    CausalMask = "none";
+    Attention = "attention";
+    Distance = "distance";
+    Perplexity = "perplexity";
+    PositionLoss = "position_loss";
 }
 
 crate::json::tagged!(Figure, "figure");
 
-fn usual_base() -> f64 {
+pub(super) fn usual_base() -> f64 {
     10_000.0
 }
 
 impl Figure {
-    /// The name in JSON and in the command.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Sinusoidal { .. } => "sinusoidal",
-            Self::Rotary { .. } => "rotary",
-            Self::T5Bias { .. } => "t5_bias",
-            Self::Alibi { .. } => "alibi",
-            Self::Learned { .. } => "learned",
-            Self::None { .. } => "none",
-            Self::Attention { .. } => "attention",
-            Self::Distance { .. } => "distance",
-            Self::Perplexity { .. } => "perplexity",
-            Self::PositionLoss { .. } => "position_loss",
-        }
-    }
-
-    /// The shape of the values that it needs, written for readers, and their count; `None` where it
-    /// takes no values.
-    fn values_needed(&self) -> Option<(String, usize)> {
-        match *self {
-            Self::T5Bias { heads, buckets, .. } => Some((
-                format!("{buckets} buckets × {heads} heads"),
-                buckets.saturating_mul(heads),
-            )),
-            Self::Learned {
-                trained_length,
-                d_model,
-                ..
-            } => Some((
-                format!("{trained_length} positions × {d_model} dimensions"),
-                trained_length.saturating_mul(d_model),
-            )),
-            Self::Attention { side, .. } => {
-                Some((format!("{side} queries × {side} keys"), side.saturating_mul(side)))
-            }
-            Self::Distance {
-                layers,
-                heads,
-                length,
-                ..
-            } => Some((
-                format!("{layers} layers × {heads} heads × {length} distances"),
-                layers.saturating_mul(heads).saturating_mul(length),
-            )),
-            Self::PositionLoss { length, .. } => Some((format!("{length} positions"), length)),
-            _ => Option::None,
-        }
-    }
-
     pub(super) fn check(&self, values: &[f32]) -> Result<(), FigureError> {
         let wrong = |need: String| {
             Err(FigureError::Values {
@@ -163,76 +61,81 @@ impl Figure {
                 need,
             })
         };
-        match self.values_needed() {
-            _ if values.is_empty() => {}
-            Some((shape, count)) if values.len() != count => {
-                return wrong(format!("none, or {count} ({shape})"));
-            }
-            Option::None => return wrong("none".into()),
-            Some(_) => {}
-        }
-        let (length, trained) = self.lengths();
+        let chart = self.chart();
+        let (length, trained) = chart.lengths();
         size("length", length)?;
-        size("trained length", trained.unwrap_or(1))
+        size("trained length", trained.unwrap_or(1))?;
+        chart.check()?;
+        match chart.values_needed() {
+            _ if values.is_empty() => Ok(()),
+            Some((shape, count)) if values.len() != count => wrong(format!("none, or {count} ({shape})")),
+            None => wrong("none".into()),
+            Some(_) => Ok(()),
+        }
     }
 
-    fn lengths(&self) -> (usize, Option<usize>) {
-        match *self {
-            Self::Sinusoidal {
-                length,
-                trained_length,
-                ..
-            } => (length, trained_length),
-            Self::Rotary { trained_length, .. } => (1, Some(trained_length)),
-            Self::T5Bias {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::Alibi {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::Learned {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::None {
-                length,
-                trained_length,
-            }
-            | Self::Attention {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::Distance {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::Perplexity {
-                length,
-                trained_length,
-                ..
-            }
-            | Self::PositionLoss {
-                length,
-                trained_length,
-                ..
-            } => (length, Some(trained_length)),
-        }
+    /// One sentence that says what the figure shows with its present numbers.
+    ///
+    /// # Errors
+    /// Settings or values that make no figure.
+    pub fn summary(&self, values: &[f32], locale: &str) -> Result<String, FigureError> {
+        self.check(values)?;
+        Ok(self.chart().summary(values, Words::of(locale)))
     }
+
+    /// The numbers of the figure.
+    ///
+    /// # Errors
+    /// Settings or values that make no figure.
+    pub fn table(&self, values: &[f32], locale: &str) -> Result<Table, FigureError> {
+        self.check(values)?;
+        Ok(self.chart().table(values, Words::of(locale)))
+    }
+
+    /// The figure's settings as one line, for names and metadata of files: `alibi heads=8 length=64`.
+    pub fn parameters(&self) -> String {
+        let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) else {
+            return self.name().into();
+        };
+        let mut line = self.name().to_string();
+        for (name, value) in fields.iter().filter(|(name, _)| *name != "figure") {
+            match value {
+                serde_json::Value::Null | serde_json::Value::Object(_) => {}
+                serde_json::Value::Array(list) if list.iter().any(|item| item.is_object()) => {}
+                serde_json::Value::Array(list) => {
+                    let list: Vec<String> = list.iter().map(plain).collect();
+                    line += &format!(" {name}={}", list.join(","));
+                }
+                value => line += &format!(" {name}={}", plain(value)),
+            }
+        }
+        line
+    }
+}
+
+/// A JSON value without quotes.
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
 /// Sizes that a picture can show.
 const SIZE_MAX: usize = 1 << 20;
 
+/// # Errors
+/// A size of zero, or beyond what a picture can show.
 pub(super) fn size(what: &'static str, value: usize) -> Result<(), FigureError> {
-    if value == 0 || value > SIZE_MAX {
-        let need = "from 1 to 1048576";
+    at_most(what, value, SIZE_MAX, "from 1 to 1048576")
+}
+
+/// # Errors
+/// A size of zero, or above `most`.
+pub(super) fn at_most(
+    what: &'static str,
+    value: usize,
+    most: usize,
+    need: &'static str,
+) -> Result<(), FigureError> {
+    if value == 0 || value > most {
         return Err(FigureError::Setting {
             what,
             value: value.to_string(),

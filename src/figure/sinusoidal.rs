@@ -1,43 +1,119 @@
+use super::chart::{At, Chart};
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
+use super::learned::dimensions_table;
 use super::legend::Legend;
 use super::scene::Scene;
+use super::settings::usual_base;
 use super::style::Style;
-use super::{heat, size};
-use crate::encoding::{Layout, Positional, Shape, Sinusoidal};
+use super::table::Table;
+use super::words::Words;
+use super::{heat, size, text};
+use crate::encoding::{Layout, Positional, Shape, Sinusoidal as Encoding};
 use crate::model::Weights;
+use serde::{Deserialize, Serialize};
+
+/// A heat map of position × dimension. No values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sinusoidal {
+    pub length: usize,
+    pub d_model: usize,
+    #[serde(default)]
+    pub layout: Layout,
+    #[serde(default = "usual_base")]
+    pub base: f64,
+    #[serde(default)]
+    pub trained_length: Option<usize>,
+}
+
+/// # Errors
+/// Dimensions or a base that make no table.
+pub(super) fn check_sinusoidal(d_model: usize, layout: Layout, base: f64) -> Result<(), FigureError> {
+    size("d_model", d_model)?;
+    // The encoding's own checks, by its smallest table.
+    let shape = Shape {
+        length: 1,
+        d_model,
+        heads: 1,
+        d_head: d_model,
+    };
+    Encoding { layout, base }.tables(&shape, &Weights::default())?;
+    Ok(())
+}
+
+impl Sinusoidal {
+    fn encoding(&self) -> Encoding {
+        Encoding {
+            layout: self.layout,
+            base: self.base,
+        }
+    }
+}
+
+impl Chart for Sinusoidal {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, self.trained_length)
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        check_sinusoidal(self.d_model, self.layout, self.base)
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+        compose(scene, style, self);
+        Ok(())
+    }
+
+    fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
+        let (position, column) = at.cell(self.length, self.d_model);
+        let value = text::fixed(self.encoding().value(position, column, self.d_model), 3);
+        Some(words.fill(
+            "read_position_dimension",
+            &[("position", &position), ("dimension", &column), ("value", &value)],
+        ))
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        let waves = (0..self.d_model).filter_map(|column| self.encoding().wave(column, self.d_model));
+        let slowest = waves
+            .map(|(frequency, _)| frequency)
+            .fold(f64::INFINITY, f64::min);
+        words.fill(
+            "sum_sinusoidal",
+            &[
+                ("length", &text::count(self.length)),
+                ("dimensions", &self.d_model),
+                (
+                    "slowest",
+                    &text::count((std::f64::consts::TAU / slowest).round() as usize),
+                ),
+            ],
+        )
+    }
+
+    fn table(&self, _: &[f32], words: &Words) -> Table {
+        let mut table = dimensions_table(self.d_model, words);
+        let encoding = self.encoding();
+        for position in 0..self.length {
+            let cell = |column| encoding.value(position, column, self.d_model).into();
+            table.row(std::iter::once(position.into()).chain((0..self.d_model).map(cell)));
+        }
+        table
+    }
+}
 
 /// Where positions are narrower than pixels, a column shows the mean of its positions: fast waves fade
 /// to the neutral colour, as they do to the eye, and no false slow wave appears.
-pub(crate) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    length: usize,
-    d_model: usize,
-    layout: Layout,
-    base: f64,
-    trained: Option<usize>,
-) -> Result<(), FigureError> {
-    size("d_model", d_model)?;
-    let encoding = Sinusoidal { layout, base };
-    // The encoding's own checks, by its smallest table.
-    encoding.tables(
-        &Shape {
-            length: 1,
-            d_model,
-            heads: 1,
-            d_head: d_model,
-        },
-        &Weights::default(),
-    )?;
+fn compose(scene: &mut Scene, style: &Style, figure: &Sinusoidal) {
+    let (length, d_model, trained) = (figure.length, figure.d_model, figure.trained_length);
     let colours = Colours::new(Ramp::Signed, style.theme);
     let undefined = style.ink().undefined;
     let legend = Legend {
         colours: &colours,
-        title: "value added to the embedding",
+        title: style.words().say("value_added"),
         ticks: vec![(0.0, "−1".into()), (0.5, "0".into()), (1.0, "1".into())],
     };
-    let mut waves = Waves::new(&encoding, d_model);
+    let mut waves = Waves::new(&figure.encoding(), d_model);
     heat::positions(
         scene,
         style,
@@ -50,7 +126,6 @@ pub(crate) fn compose(
                 .collect()
         },
     );
-    Ok(())
 }
 
 /// All columns of the table, turned from position to position by the addition theorem: a sine for every
@@ -73,7 +148,7 @@ enum Part {
 }
 
 impl Waves {
-    fn new(encoding: &Sinusoidal, d_model: usize) -> Self {
+    fn new(encoding: &Encoding, d_model: usize) -> Self {
         let wave = |column| match encoding.wave(column, d_model) {
             Some((frequency, is_sine)) => Wave {
                 now: [0.0, 1.0],
@@ -117,7 +192,7 @@ mod tests {
     #[test]
     fn the_waves_are_the_encoding() {
         for layout in [Layout::Interleaved, Layout::Halves, Layout::Fairseq] {
-            let encoding = Sinusoidal {
+            let encoding = Encoding {
                 layout,
                 base: 10_000.0,
             };
@@ -133,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_mean_is_over_its_positions() {
-        let encoding = Sinusoidal::default();
+        let encoding = Encoding::default();
         let mut waves = Waves::new(&encoding, 4);
         let first: Vec<f64> = waves.mean(3).collect();
         for (column, mean) in first.iter().enumerate() {

@@ -1,4 +1,5 @@
 use super::colour::Rgb;
+use super::words::{DEFAULT_LOCALE, Words};
 use serde::{Deserialize, Serialize};
 
 /// How a figure is drawn: its size, sharpness and colours.
@@ -18,6 +19,8 @@ pub struct Style {
     pub font_size: Option<f64>,
     /// Whether the paper is painted; without it the figure is transparent.
     pub background: bool,
+    /// The language of its words, such as "en" or "zh-Hant".
+    pub locale: String,
 }
 
 /// Dark ink on light paper, or the other way round.
@@ -39,6 +42,7 @@ impl Default for Style {
             font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif".into(),
             font_size: None,
             background: false,
+            locale: DEFAULT_LOCALE.into(),
         }
     }
 }
@@ -58,6 +62,11 @@ impl Style {
     /// The size of labels that must fit into small places, CSS px.
     pub(crate) fn small_px(&self) -> f64 {
         (self.text_px() - 1.0).max(5.0)
+    }
+
+    /// The words of the style's language.
+    pub(crate) fn words(&self) -> &'static Words {
+        Words::of(&self.locale)
     }
 
     pub(crate) fn ink(&self) -> &'static Ink {

@@ -19,7 +19,21 @@ const PLACE: &str = "\u{f8ff}bitmap";
 ///
 /// # Errors
 /// As [`draw`](super::draw).
+#[cfg(not(target_arch = "wasm32"))]
 pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, FigureError> {
+    svg_with(figure, values, style, png)
+}
+
+/// As [`svg`]; `encode` makes a data URL of a bitmap, one pixel a cell.
+///
+/// # Errors
+/// As [`draw`](super::draw), and what `encode` refuses.
+pub(crate) fn svg_with(
+    figure: &Figure,
+    values: &[f32],
+    style: &Style,
+    encode: impl Fn(&Bitmap) -> Result<String, FigureError>,
+) -> Result<String, FigureError> {
     let scene = compose(figure, values, style)?;
     let units = Units {
         scale: FINE,
@@ -33,7 +47,7 @@ pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, Fig
         let area = SVGBackend::with_string(&mut document, (size[0], size[1])).into_drawing_area();
         paint(&area, &scene, style, units, |area, bitmap, corners| {
             let place = format!("{PLACE}{}.", images.len());
-            images.push(image(bitmap, corners)?);
+            images.push(image(&encode(bitmap)?, corners));
             area.draw(&Text::new(place, corners[0], ("sans-serif", 10.0)))
                 .map_err(|error| FigureError::Backend(error.to_string()))
         })?;
@@ -45,7 +59,22 @@ pub fn svg(figure: &Figure, values: &[f32], style: &Style) -> Result<String, Fig
     }
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size[0], size[1]);
     let real = format!("<svg width=\"{}\" height=\"{}\"", style.width, style.height);
-    Ok(document.replacen(&fine, &real, 1))
+    let document = document.replacen(&fine, &real, 1);
+    // Readers of the file, and machines, learn what it shows and with which settings.
+    let head = format!(
+        "\n<title>Longview: {}</title>\n<desc>{}</desc>\n<metadata>{}</metadata>",
+        escaped(figure.name()),
+        escaped(&figure.summary(values, &style.locale)?),
+        escaped(&figure.parameters()),
+    );
+    let inside = document.find('>').map_or(0, |at| at + 1);
+    Ok([&document[..inside], &head, &document[inside..]].concat())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// Puts `image` in the place of the text element that says `words`.
@@ -60,8 +89,19 @@ fn replace_text(document: String, words: &str, image: &str) -> String {
     [&document[..start], image, &document[rest..]].concat()
 }
 
-/// An `<image>` element with the bitmap as a PNG.
-fn image(bitmap: &Bitmap, [(left, top), (right, bottom)]: [(i32, i32); 2]) -> Result<String, FigureError> {
+/// An `<image>` element.
+fn image(data_url: &str, [(left, top), (right, bottom)]: [(i32, i32); 2]) -> String {
+    format!(
+        "<image x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
+         style=\"image-rendering:pixelated\" href=\"{data_url}\"/>",
+        right - left,
+        bottom - top,
+    )
+}
+
+/// The bitmap as the data URL of a PNG.
+#[cfg(not(target_arch = "wasm32"))]
+fn png(bitmap: &Bitmap) -> Result<String, FigureError> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, bitmap.columns as u32, bitmap.rows as u32);
     encoder.set_color(png::ColorType::Rgba);
@@ -70,16 +110,11 @@ fn image(bitmap: &Bitmap, [(left, top), (right, bottom)]: [(i32, i32); 2]) -> Re
         .write_header()
         .and_then(|mut writer| writer.write_image_data(&bitmap.rgba))
         .map_err(|error| FigureError::Backend(error.to_string()))?;
-    Ok(format!(
-        "<image x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
-         style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>",
-        right - left,
-        bottom - top,
-        base64(&png)
-    ))
+    Ok(["data:image/png;base64,", &base64(&png)].concat())
 }
 
 /// RFC 4648, with padding.
+#[cfg(not(target_arch = "wasm32"))]
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -118,12 +153,12 @@ mod tests {
 
     #[test]
     fn a_heat_map_becomes_an_image_and_no_placeholder_is_left() {
-        let figure = Figure::Alibi {
+        let figure = Figure::AlibiMatrices(crate::figure::AlibiMatrices {
             heads: 8,
             length: 64,
             slopes: None,
             trained_length: 16,
-        };
+        });
         let document = svg(&figure, &[], &Style::default()).unwrap();
         // Eight matrices and the legend.
         assert_eq!(document.matches("<image").count(), 9);

@@ -1,3 +1,4 @@
+use super::chart::{At, Chart};
 use super::colour::{Colours, Ramp, Rgb};
 use super::curves::{self, EndLabel};
 use super::error::FigureError;
@@ -6,8 +7,131 @@ use super::geometry::{Plot, PlotKind, Rect};
 use super::scale::{self, Scale};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
+use super::table::Table;
+use super::words::Words;
 use super::{size, text};
 use crate::encoding::T5Bias;
+use serde::{Deserialize, Serialize};
+
+/// The bucket of each distance. Values: none, or the learned biases `[buckets][heads]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct T5Buckets {
+    pub heads: usize,
+    pub buckets: usize,
+    pub max_distance: usize,
+    #[serde(default)]
+    pub bidirectional: bool,
+    pub length: usize,
+    pub trained_length: usize,
+}
+
+/// # Errors
+/// Settings that make no buckets.
+pub(super) fn check_t5(bias: &T5Bias) -> Result<(), FigureError> {
+    size("number of buckets", bias.buckets)?;
+    size("maximum distance", bias.max_distance)?;
+    bias.validate()?;
+    Ok(())
+}
+
+impl T5Buckets {
+    fn encoding(&self) -> T5Bias {
+        encoding(self.buckets, self.max_distance, self.bidirectional)
+    }
+}
+
+impl Chart for T5Buckets {
+    fn lengths(&self) -> (usize, Option<usize>) {
+        (self.length, Some(self.trained_length))
+    }
+
+    fn values_needed(&self) -> Option<(String, usize)> {
+        let (buckets, heads) = (self.buckets, self.heads);
+        let shape = format!("{buckets} buckets × {heads} heads");
+        Some((shape, buckets.saturating_mul(heads)))
+    }
+
+    fn check(&self) -> Result<(), FigureError> {
+        size("number of heads", self.heads)?;
+        check_t5(&self.encoding())
+    }
+
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+        compose(
+            scene,
+            style,
+            &self.encoding(),
+            self.heads,
+            self.length,
+            self.trained_length,
+            values,
+        )
+    }
+
+    fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let distance = at.position(self.length);
+        let bucket = self.encoding().bucket_behind(distance);
+        if at.plot.kind == PlotKind::Strip {
+            return Some(words.fill(
+                "read_bucket",
+                &[
+                    ("distance", &distance),
+                    ("bucket", &bucket),
+                    ("buckets", &self.buckets),
+                ],
+            ));
+        }
+        let value = |head: usize| {
+            values
+                .get(bucket * self.heads + head)
+                .map(|value| f64::from(*value))
+        };
+        let (head, bias) = super::chart::nearest(self.heads, at.y, value)?;
+        Some(words.fill(
+            "read_bucket_bias",
+            &[
+                ("distance", &distance),
+                ("bucket", &bucket),
+                ("head", &head),
+                ("bias", &text::number(bias, 3)),
+            ],
+        ))
+    }
+
+    fn summary(&self, _: &[f32], words: &Words) -> String {
+        let firsts = self.encoding().first_distances();
+        let (last, from) = firsts.last().copied().unwrap_or_default();
+        words.fill(
+            "sum_t5",
+            &[
+                ("buckets", &self.buckets),
+                (
+                    "exact",
+                    &firsts
+                        .iter()
+                        .take_while(|(bucket, first)| bucket == first)
+                        .count(),
+                ),
+                ("last", &last),
+                ("from", &text::count(from)),
+            ],
+        )
+    }
+
+    fn table(&self, values: &[f32], words: &Words) -> Table {
+        let heads = if values.is_empty() { 0 } else { self.heads };
+        let heads = (0..heads).map(|head| words.fill("head", &[("head", &head)]));
+        let columns = ["col_bucket", "col_first_distance"].map(|key| words.say(key).to_string());
+        let mut table = Table::new(columns.into_iter().chain(heads));
+        for (bucket, first) in self.encoding().first_distances() {
+            let start = bucket * self.heads;
+            let biases = values.get(start..start + self.heads).unwrap_or_default();
+            let biases = biases.iter().map(|&bias| bias.into());
+            table.row([bucket.into(), first.into()].into_iter().chain(biases));
+        }
+        table
+    }
+}
 
 pub(crate) fn encoding(buckets: usize, max_distance: usize, bidirectional: bool) -> T5Bias {
     T5Bias {
@@ -48,7 +172,7 @@ fn bucket_colour(colours: &Colours, bucket: usize, last: usize) -> Rgb {
     colours.at(1.0 - part * 0.92 - step)
 }
 
-pub(crate) fn compose(
+fn compose(
     scene: &mut Scene,
     style: &Style,
     bias: &T5Bias,
@@ -57,13 +181,11 @@ pub(crate) fn compose(
     trained: usize,
     values: &[f32],
 ) -> Result<(), FigureError> {
-    size("number of heads", heads)?;
-    size("number of buckets", bias.buckets)?;
-    size("maximum distance", bias.max_distance)?;
-    bias.validate()?;
     let size = style.text_px();
     let end = length.max(2) as f64;
-    let labels: Vec<String> = (0..heads).map(|head| format!("head {head}")).collect();
+    let labels: Vec<String> = (0..heads)
+        .map(|head| style.words().fill("head", &[("head", &head)]))
+        .collect();
     let right = if values.is_empty() {
         14.0
     } else {
@@ -99,22 +221,24 @@ pub(crate) fn compose(
         .plots
         .push(Plot::new(PlotKind::Strip, 0, strip, &x, &unit));
 
-    let side = if bias.bidirectional {
-        ", keys behind the query"
+    let key = if bias.bidirectional {
+        "t5_title_behind"
     } else {
-        ""
+        "t5_title"
     };
-    let title = format!(
-        "{} buckets up to distance {}{side}",
-        bias.buckets,
-        text::count(bias.max_distance)
+    let title = style.words().fill(
+        key,
+        &[
+            ("buckets", &bias.buckets),
+            ("distance", &text::count(bias.max_distance)),
+        ],
     );
     frame::heading(scene, style, 0.0, size * 0.7, &title);
 
     let mut ticks = vec![(ZERO, "0".to_string())];
     let most = frame::most_ticks(outer.width, 46.0);
     ticks.extend(frame::count_ticks(&scale::powers_of_two(1.0, end, most)));
-    let x_axis = Axis::new(ticks, "distance (tokens, log scale) →");
+    let x_axis = Axis::new(ticks, style.words().say("distance_log"));
     draw_curves(scene, style, bias, heads, length, plot, &x, values, &labels);
     frame::x_axis(scene, style, plot, &x, &x_axis);
     // In two pieces: between the strip and the curves stand numbers.
@@ -131,9 +255,15 @@ fn draw_strip(scene: &mut Scene, style: &Style, bias: &T5Bias, length: usize, st
     let (ink, small) = (style.ink(), style.small_px());
     let colours = Colours::new(Ramp::Sequential, style.theme);
     let last_bucket = bias.first_distances().last().map_or(0, |&(bucket, _)| bucket);
-    frame::heading(scene, style, 0.0, strip.y + strip.height / 2.0, "bucket");
+    frame::heading(
+        scene,
+        style,
+        0.0,
+        strip.y + strip.height / 2.0,
+        style.words().say("bucket"),
+    );
     let first_line = strip.bottom() + 5.0 + small * 0.8;
-    frame::heading(scene, style, 0.0, first_line, "from");
+    frame::heading(scene, style, 0.0, first_line, style.words().say("bucket_from"));
     // Two rows of numbers, each free from its own place on.
     let mut free = [strip.x - 10.0; 2];
     // In the second the place of the last bucket's is kept: from there on all distances are alike.
@@ -214,13 +344,13 @@ fn draw_curves(
     let pad = ((high - low) * 0.06).max(1e-3);
     let y = Scale::linear([low - pad, high + pad], [plot.bottom(), plot.y]);
     let title_y = plot.y - style.text_px() * 0.9;
-    frame::heading(scene, style, 0.0, title_y, "↑ learned bias added to the score");
+    frame::heading(scene, style, 0.0, title_y, style.words().say("learned_bias_up"));
     if values.is_empty() {
         frame::note(
             scene,
             style,
             plot,
-            "The learned biases appear when the model is loaded.",
+            style.words().say("t5_waiting"),
             style.ink().paper,
         );
         return;

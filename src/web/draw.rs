@@ -73,11 +73,8 @@ pub fn draw(
     Ok(serde_json::to_string(&scene.geometry)?)
 }
 
-fn place(
-    target: &CanvasRenderingContext2d,
-    bitmap: &Bitmap,
-    [(left, top), (right, bottom)]: [(i32, i32); 2],
-) -> Result<(), JsValue> {
+/// A canvas that holds a heat map's cells, one pixel each.
+fn cells(bitmap: &Bitmap) -> Result<HtmlCanvasElement, JsValue> {
     let cells = CELLS.with(|slot| match slot.get() {
         Some(canvas) => Ok(canvas.clone()),
         None => {
@@ -97,6 +94,15 @@ fn place(
     source
         .unchecked_into::<CanvasRenderingContext2d>()
         .put_image_data(&image, 0.0, 0.0)?;
+    Ok(cells)
+}
+
+fn place(
+    target: &CanvasRenderingContext2d,
+    bitmap: &Bitmap,
+    [(left, top), (right, bottom)]: [(i32, i32); 2],
+) -> Result<(), JsValue> {
+    let cells = cells(bitmap)?;
     target.draw_image_with_html_canvas_element_and_dw_and_dh(
         &cells,
         f64::from(left),
@@ -129,10 +135,74 @@ pub fn readout(
     values: &[f32],
     x: f64,
     y: f64,
+    locale: &str,
 ) -> Result<Option<String>, JsError> {
     let figure: Figure = crate::json::read(figure_json)?;
     let geometry: Geometry = crate::json::read(geometry_json)?;
-    Ok(crate::figure::readout(&figure, values, &geometry, x, y))
+    Ok(crate::figure::readout(&figure, values, &geometry, [x, y], locale))
+}
+
+/// Makes a language known, by the object `chart` of its locale file.
+///
+/// # Errors
+/// A text that is no JSON object.
+#[wasm_bindgen]
+pub fn add_locale(name: &str, chart_json: &str) -> Result<(), JsError> {
+    Ok(crate::figure::add_locale(name, chart_json)?)
+}
+
+/// One sentence that says what the figure shows with its present numbers.
+///
+/// # Errors
+/// JSON that is no figure, or values of the wrong count.
+#[wasm_bindgen]
+pub fn summary(figure_json: &str, values: &[f32], locale: &str) -> Result<String, JsError> {
+    let figure: Figure = crate::json::read(figure_json)?;
+    Ok(figure.summary(values, locale)?)
+}
+
+/// The numbers of the figure as JSON, `{columns, rows, total}`: at most `most` rows, spread over all.
+///
+/// # Errors
+/// JSON that is no figure, or values of the wrong count.
+#[wasm_bindgen]
+pub fn table(figure_json: &str, values: &[f32], locale: &str, most: usize) -> Result<String, JsError> {
+    let figure: Figure = crate::json::read(figure_json)?;
+    Ok(figure.table(values, locale)?.page(most).to_string())
+}
+
+/// The numbers of the figure as a CSV file.
+///
+/// # Errors
+/// JSON that is no figure, or values of the wrong count.
+#[wasm_bindgen]
+pub fn csv(figure_json: &str, values: &[f32], locale: &str) -> Result<String, JsError> {
+    let figure: Figure = crate::json::read(figure_json)?;
+    let parameters = format!("Longview: {}", figure.parameters());
+    Ok(figure.table(values, locale)?.csv(&parameters))
+}
+
+/// The figure's settings in one line, for the names and metadata of files: `alibi heads=8 length=64`.
+///
+/// # Errors
+/// JSON that is no figure.
+#[wasm_bindgen]
+pub fn parameters(figure_json: &str) -> Result<String, JsError> {
+    Ok(crate::json::read::<Figure>(figure_json)?.parameters())
+}
+
+/// The figure as an SVG file: vectors, text as text, heat maps as embedded images.
+///
+/// # Errors
+/// As [`draw`].
+#[wasm_bindgen]
+pub fn svg(figure_json: &str, style_json: &str, values: &[f32]) -> Result<String, JsError> {
+    let figure: Figure = crate::json::read(figure_json)?;
+    let style: Style = crate::json::read(style_json)?;
+    Ok(crate::figure::svg_with(&figure, values, &style, |bitmap| {
+        let data = cells(bitmap).and_then(|canvas| canvas.to_data_url());
+        data.map_err(refused)
+    })?)
 }
 
 /// The colour of every encoding in both themes, as JSON: `{"light": {"alibi": "#1664c0", …}, "dark": …}`.

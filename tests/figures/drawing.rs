@@ -1,5 +1,6 @@
 use super::{all, perplexity, words_of};
 use longview::encoding::{Layout, Pairing};
+use longview::figure;
 use longview::figure::{Figure, FigureError, Style, Theme, svg};
 
 fn styles() -> Vec<Style> {
@@ -80,39 +81,41 @@ fn values_of_another_length_are_refused_with_the_shape() {
 fn impossible_settings_are_refused() {
     let style = Style::default();
     let refused = |figure: Figure| svg(&figure, &[], &style).unwrap_err();
-    let alibi = |heads, length, slopes| Figure::Alibi {
-        heads,
-        length,
-        slopes,
-        trained_length: 8,
+    let alibi = |heads, length, slopes| {
+        Figure::AlibiMatrices(figure::AlibiMatrices {
+            heads,
+            length,
+            slopes,
+            trained_length: 8,
+        })
     };
     refused(alibi(0, 8, None));
     refused(alibi(8, 0, None));
     refused(alibi(2, 8, Some(vec![1.0])));
     refused(alibi(2, 8, Some(vec![1.0, f64::NAN])));
-    refused(Figure::Rotary {
+    refused(Figure::Rotary(figure::Rotary {
         d_head: 5,
         base: 1e4,
         pairing: Pairing::Halves,
         query: 1,
         key: 0,
         trained_length: 8,
-    });
-    refused(Figure::T5Bias {
+    }));
+    refused(Figure::T5Buckets(figure::T5Buckets {
         heads: 1,
         buckets: 1,
         max_distance: 8,
         bidirectional: false,
         length: 8,
         trained_length: 8,
-    });
-    refused(Figure::Sinusoidal {
+    }));
+    refused(Figure::Sinusoidal(figure::Sinusoidal {
         length: 8,
         d_model: 8,
         layout: Layout::Halves,
         base: f64::NAN,
         trained_length: None,
-    });
+    }));
     for (width, height, pixel_ratio) in [
         (0.0, 10.0, 1.0),
         (f64::NAN, 10.0, 1.0),

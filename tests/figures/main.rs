@@ -6,6 +6,7 @@ mod drawing;
 mod numbers;
 
 use longview::encoding::{Layout, Pairing};
+use longview::figure;
 use longview::figure::{Figure, Point, Series, Style, svg};
 
 fn point(length: usize, perplexity: f64) -> Point {
@@ -25,7 +26,7 @@ fn perplexity(lengths: &[usize]) -> Figure {
             .map(|&length| point(length, (start * (length as f64 / 16.0).powf(growth)).round()))
             .collect(),
     };
-    Figure::Perplexity {
+    Figure::Perplexity(figure::Perplexity {
         trained_length: 128,
         length: 512,
         selected: "alibi".into(),
@@ -35,7 +36,8 @@ fn perplexity(lengths: &[usize]) -> Figure {
             series("none", 39.0, 0.05),
         ],
         undefined: vec!["learned".into()],
-    }
+        ratio: false,
+    })
 }
 
 /// Each figure with values that fit it, at a usual size.
@@ -49,74 +51,74 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
     let side = length.min(512);
     vec![
         (
-            Figure::Sinusoidal {
+            Figure::Sinusoidal(figure::Sinusoidal {
                 length,
                 d_model: 96,
                 layout: Layout::Interleaved,
                 base: 1e4,
                 trained_length: Some(trained_length),
-            },
+            }),
             vec![],
         ),
         (
-            Figure::Rotary {
+            Figure::Rotary(figure::Rotary {
                 d_head: 24,
                 base: 1e4,
                 pairing: Pairing::Halves,
                 query: 130,
                 key: 12,
                 trained_length,
-            },
+            }),
             vec![],
         ),
         (
-            Figure::T5Bias {
+            Figure::T5Buckets(figure::T5Buckets {
                 heads: 4,
                 buckets: 32,
                 max_distance: 128,
                 bidirectional: false,
                 length,
                 trained_length,
-            },
+            }),
             ramp(128),
         ),
         (
-            Figure::Alibi {
+            Figure::AlibiMatrices(figure::AlibiMatrices {
                 heads: 12,
                 length,
                 slopes: None,
                 trained_length,
-            },
+            }),
             vec![],
         ),
         (
-            Figure::Learned {
+            Figure::Learned(figure::Learned {
                 length,
                 trained_length,
                 d_model: 96,
-            },
+            }),
             ramp(trained_length * 96),
         ),
         (
-            Figure::None {
+            Figure::CausalMask(figure::CausalMask {
                 length,
                 trained_length,
-            },
+            }),
             vec![],
         ),
         (
-            Figure::Attention {
+            Figure::Attention(figure::Attention {
                 length,
                 trained_length,
                 layer: 0,
                 head: 1,
                 side,
                 encoding: encoding(),
-            },
+            }),
             ramp(side * side),
         ),
         (
-            Figure::Distance {
+            Figure::Distance(figure::Distance {
                 length,
                 trained_length,
                 layers: 3,
@@ -125,11 +127,12 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
                 head: 2,
                 logarithmic: false,
                 encoding: encoding(),
-            },
+                decades: None,
+            }),
             ramp(12 * length),
         ),
         (
-            Figure::Distance {
+            Figure::Distance(figure::Distance {
                 length,
                 trained_length,
                 layers: 3,
@@ -138,16 +141,17 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
                 head: 2,
                 logarithmic: true,
                 encoding: encoding(),
-            },
+                decades: None,
+            }),
             ramp(12 * length),
         ),
         (perplexity(&[16, 64, 128, 256, 512]), vec![]),
         (
-            Figure::PositionLoss {
+            Figure::PositionLoss(figure::PositionLoss {
                 length,
                 trained_length,
                 encoding: encoding(),
-            },
+            }),
             ramp(length),
         ),
     ]

@@ -1,17 +1,18 @@
 use super::{all, perplexity, texts};
 use longview::encoding::{Alibi, Positional, Shape, T5Bias};
+use longview::figure;
 use longview::figure::{Figure, Style};
 use longview::model::Weights;
 
 #[test]
 fn slopes_on_the_picture_are_the_encodings() {
     for heads in [1, 3, 8, 12, 16] {
-        let figure = Figure::Alibi {
+        let figure = Figure::AlibiMatrices(figure::AlibiMatrices {
             heads,
             length: 64,
             slopes: None,
             trained_length: 32,
-        };
+        });
         let written: Vec<f64> = texts(&figure, &[])
             .iter()
             .filter_map(|text| text.strip_prefix("m = "))
@@ -33,14 +34,14 @@ fn slopes_on_the_picture_are_the_encodings() {
 
 #[test]
 fn first_distances_on_the_picture_are_the_encodings() {
-    let figure = Figure::T5Bias {
+    let figure = Figure::T5Buckets(figure::T5Buckets {
         heads: 4,
         buckets: 32,
         max_distance: 128,
         bidirectional: false,
         length: 512,
         trained_length: 128,
-    };
+    });
     let words = texts(&figure, &[]);
     for (bucket, first) in T5Bias::default().first_distances() {
         assert!(
@@ -72,12 +73,12 @@ fn the_readout_says_what_the_encoding_says() {
         height: 500.0,
         ..Style::default()
     };
-    let figure = Figure::Alibi {
+    let figure = Figure::AlibiMatrices(figure::AlibiMatrices {
         heads: 8,
         length: 256,
         slopes: None,
         trained_length: 128,
-    };
+    });
     let geometry = geometry(&figure, &[], &style);
     assert_eq!(geometry.plots.len(), 8);
     let plot = &geometry.plots[3];
@@ -85,7 +86,7 @@ fn the_readout_says_what_the_encoding_says() {
         plot.x + plot.width * (12.5 / 256.0),
         plot.y + plot.height * (130.5 / 256.0),
     );
-    let said = longview::figure::readout(&figure, &[], &geometry, x, y).unwrap();
+    let said = longview::figure::readout(&figure, &[], &geometry, [x, y], "en").unwrap();
     let shape = Shape {
         length: 256,
         d_model: 8,
@@ -99,10 +100,16 @@ fn the_readout_says_what_the_encoding_says() {
         .unwrap();
     let value = bias.behind.at(3, 118);
     assert_eq!(said, format!("query 130, key 12, head 3: bias −{:.3}", -value));
-    let above = longview::figure::readout(&figure, &[], &geometry, plot.x + plot.width * 0.9, plot.y + 2.0);
+    let above = longview::figure::readout(
+        &figure,
+        &[],
+        &geometry,
+        [plot.x + plot.width * 0.9, plot.y + 2.0],
+        "en",
+    );
     assert!(above.unwrap().ends_with("masked"));
     assert_eq!(
-        longview::figure::readout(&figure, &[], &geometry, -5.0, -5.0),
+        longview::figure::readout(&figure, &[], &geometry, [-5.0, -5.0], "en"),
         None
     );
 }
@@ -116,7 +123,7 @@ fn every_plot_of_every_figure_reads_out() {
             for plot in &geometry.plots {
                 for (right, down) in [(0.0, 0.0), (0.1, 0.7), (0.5, 0.5), (1.0, 1.0)] {
                     let (x, y) = (plot.x + plot.width * right, plot.y + plot.height * down);
-                    longview::figure::readout(&figure, &values, &geometry, x, y);
+                    longview::figure::readout(&figure, &values, &geometry, [x, y], "en");
                 }
             }
         }
