@@ -3,6 +3,8 @@
 
 mod curve;
 mod plan;
+mod runs;
 
 pub use curve::{Curve, Point, SEGMENT_TOKENS};
 pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
+pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};
