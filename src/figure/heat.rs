@@ -1,4 +1,4 @@
-//! Heat maps of position × dimension, and square ones of query × key: their frames.
+//! Heat maps of position × dimension, and square ones of position × position: their frames.
 
 use super::bitmap::{Bitmap, cells_for};
 use super::colour::{Colours, Rgb};
@@ -78,7 +78,8 @@ pub(crate) fn colour_of(colours: &Colours, t: f64, undefined: Rgb) -> Rgb {
     if t.is_nan() { undefined } else { colours.at(t) }
 }
 
-/// The frame of one square matrix of query (down) × key (across), L marked on both axes.
+/// The frame of one square matrix of position × position, usually query (down) × key (across), L marked on
+/// both axes.
 pub(crate) struct Square {
     pub plot: Rect,
     x: Scale,
@@ -121,22 +122,29 @@ impl Square {
         cells_for(cells, self.plot.width * style.pixel_ratio)
     }
 
-    /// Axes and marks over the bitmap.
+    /// Axes of query and key, and marks over the bitmap.
     pub fn finish(&self, scene: &mut Scene, style: &Style, length: usize, trained: usize) {
+        let titles = ["key_position", "query_position_down"].map(|key| style.words().say(key));
+        self.finish_titled(scene, style, length, trained, titles);
+    }
+
+    /// As [`finish`](Self::finish), with other titles of the axis across and the one down.
+    pub fn finish_titled(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        length: usize,
+        trained: usize,
+        [across, down]: [&str; 2],
+    ) {
         let (plot, size) = (self.plot, style.text_px());
         let most = frame::most_ticks(plot.width, 56.0).min(8);
         let ticks = frame::count_ticks(&scale::positions(length, most));
-        let axis = Axis::new(ticks, style.words().say("key_position"));
+        let axis = Axis::new(ticks, across);
         frame::x_axis(scene, style, plot, &self.x, &axis);
         frame::y_axis(scene, style, plot, &self.y, &axis);
         let title_x = plot.x - frame::labels_width(&axis, style) - 7.0;
-        frame::heading(
-            scene,
-            style,
-            title_x,
-            plot.y - 8.0 - size * 1.7,
-            style.words().say("query_position_down"),
-        );
+        frame::heading(scene, style, title_x, plot.y - 8.0 - size * 1.7, down);
         let edge = style.snap_hair(plot.x);
         scene.line(
             [[edge, plot.y], [edge, plot.bottom()]],

@@ -44,6 +44,10 @@ figures! {
     Distance = "distance";
     Perplexity = "perplexity";
     PositionLoss = "position_loss";
+    Similarity = "similarity";
+    Offsets = "offsets";
+    Waves = "waves";
+    Counter = "counter";
 }
 
 crate::json::tagged!(Figure, "figure");

@@ -49,6 +49,24 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
     };
     let encoding = || "alibi".to_string();
     let side = length.min(512);
+    let similarity = |encoding: &str, measure| figure::Similarity {
+        encoding: encoding.into(),
+        length,
+        trained_length,
+        d_model: 96,
+        layout: Layout::Interleaved,
+        base: 1e4,
+        measure,
+    };
+    let offsets = |encoding: &str, measure| figure::Offsets {
+        encoding: encoding.into(),
+        length,
+        trained_length,
+        d_model: 96,
+        layout: Layout::Halves,
+        base: 1e4,
+        measure,
+    };
     vec![
         (
             Figure::Sinusoidal(figure::Sinusoidal {
@@ -153,6 +171,46 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
                 encoding: encoding(),
             }),
             ramp(length),
+        ),
+        (
+            Figure::Similarity(similarity("sinusoidal", figure::Measure::Cosine)),
+            vec![],
+        ),
+        (
+            Figure::Similarity(similarity("learned", figure::Measure::Dot)),
+            ramp(trained_length * 96),
+        ),
+        (
+            Figure::Similarity(similarity("learned", figure::Measure::Distance)),
+            ramp(trained_length * 96),
+        ),
+        (
+            Figure::Offsets(offsets("sinusoidal", figure::Measure::Dot)),
+            vec![],
+        ),
+        (
+            Figure::Offsets(offsets("learned", figure::Measure::Distance)),
+            ramp(trained_length * 96),
+        ),
+        (
+            Figure::Waves(figure::Waves {
+                length,
+                d_model: 95,
+                layout: Layout::Fairseq,
+                base: 1e4,
+                trained_length: Some(trained_length),
+                dimensions: vec![0, 3, 20, 46, 47, 60, 93, 94],
+            }),
+            vec![],
+        ),
+        (
+            Figure::Counter(figure::Counter {
+                length,
+                d_model: 17,
+                layout: Layout::Fairseq,
+                base: 1e4,
+            }),
+            vec![],
         ),
     ]
 }
