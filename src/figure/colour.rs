@@ -78,6 +78,11 @@ impl Colours {
         }))
     }
 
+    /// A scale of other colours; `colour` takes places from 0 to 1.
+    pub fn from_fn(mut colour: impl FnMut(f64) -> Rgb) -> Self {
+        Self(std::array::from_fn(|index| colour(index as f64 / 255.0)))
+    }
+
     /// The colour at `t` from 0 to 1; outside it, the nearest end.
     pub fn at(&self, t: f64) -> Rgb {
         self.0[(t.clamp(0.0, 1.0) * 255.0).round() as usize]

@@ -18,7 +18,7 @@ pub(crate) fn positions(
     [length, d_model]: [usize; 2],
     trained: Option<usize>,
     legend: Option<Legend>,
-    mut column: impl FnMut(usize, usize) -> Vec<Rgb>,
+    column: impl FnMut(usize, usize) -> Vec<Rgb>,
 ) -> Rect {
     let size = style.text_px();
     let legend_width = (style.width * 0.4).clamp(110.0, 240.0);
@@ -38,18 +38,7 @@ pub(crate) fn positions(
     );
     let x = Scale::linear([0.0, length as f64], [plot.x, plot.right()]);
     let y = Scale::linear([d_model as f64, 0.0], [plot.bottom(), plot.y]);
-    let columns = cells_for(length, plot.width * style.pixel_ratio);
-    let by_column: Vec<Vec<Rgb>> = (0..columns)
-        .map(|index| {
-            let (from, to) = super::bitmap::span(index, columns, length);
-            column(from, to)
-        })
-        .collect();
-    let rows = cells_for(d_model, plot.height * style.pixel_ratio);
-    let bitmap = Bitmap::from_fn(rows, columns, |row, column| {
-        by_column[column][row * d_model / rows]
-    });
-    scene.image(plot, bitmap);
+    scene.image(plot, positions_bitmap(style, plot, [length, d_model], column));
     let x_ticks = scale::positions(length, frame::most_ticks(plot.width, 64.0));
     frame::heading(scene, style, 0.0, plot.y - 6.0 - size * 0.55, &y_axis.title);
     frame::y_axis(scene, style, plot, &y, &y_axis);
@@ -73,6 +62,26 @@ pub(crate) fn positions(
     plot
 }
 
+/// The cells of position (across) × dimension (down) on the pixels of a plot; `column` as in [`positions`].
+pub(super) fn positions_bitmap(
+    style: &Style,
+    plot: Rect,
+    [length, d_model]: [usize; 2],
+    mut column: impl FnMut(usize, usize) -> Vec<Rgb>,
+) -> Bitmap {
+    let columns = cells_for(length, plot.width * style.pixel_ratio);
+    let by_column: Vec<Vec<Rgb>> = (0..columns)
+        .map(|index| {
+            let (from, to) = super::bitmap::span(index, columns, length);
+            column(from, to)
+        })
+        .collect();
+    let rows = cells_for(d_model, plot.height * style.pixel_ratio);
+    Bitmap::from_fn(rows, columns, |row, column| {
+        by_column[column][row * d_model / rows]
+    })
+}
+
 /// The mean of the positions of one column as a colour, `undefined` where it is not a number.
 pub(crate) fn colour_of(colours: &Colours, t: f64, undefined: Rgb) -> Rgb {
     if t.is_nan() { undefined } else { colours.at(t) }
@@ -89,9 +98,14 @@ pub(crate) struct Square {
 impl Square {
     /// Lays the square out; with `legend` it leaves room for a legend above.
     pub fn new(style: &Style, length: usize, legend: bool) -> Self {
+        Self::below(style, length, if legend { Legend::height(style) } else { 0.0 })
+    }
+
+    /// As [`new`](Self::new), below what takes `above` CSS px.
+    pub fn below(style: &Style, length: usize, above: f64) -> Self {
         let size = style.text_px();
         let left = text::width(&text::count(length), size) + 14.0;
-        let top = size * 3.3 + if legend { Legend::height(style) } else { 0.0 };
+        let top = size * 3.3 + above;
         let outer = frame::inside(
             style,
             Margins {
@@ -120,6 +134,11 @@ impl Square {
     /// Cells a side for `cells` cells of data.
     pub fn cells(&self, style: &Style, cells: usize) -> usize {
         cells_for(cells, self.plot.width * style.pixel_ratio)
+    }
+
+    /// The place of a key and a query, CSS px; a cell reaches from its number to the next.
+    pub fn px(&self, key: f64, query: f64) -> [f64; 2] {
+        [self.x.px(key), self.y.px(query)]
     }
 
     /// Axes of query and key, and marks over the bitmap.

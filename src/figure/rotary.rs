@@ -51,6 +51,14 @@ pub(super) fn dimensions_of(pair: usize, d_head: usize, pairing: Pairing) -> [us
     }
 }
 
+/// The pair that turns a dimension.
+pub(super) fn pair_of(dimension: usize, d_head: usize, pairing: Pairing) -> usize {
+    match pairing {
+        Pairing::Halves => dimension % (d_head / 2),
+        Pairing::Interleaved => dimension / 2,
+    }
+}
+
 impl Chart for Rotary {
     fn lengths(&self) -> (usize, Option<usize>) {
         (1, Some(self.trained_length))
@@ -154,10 +162,11 @@ pub(crate) fn wavelengths(rotary: &Encoding, d_head: usize) -> Vec<f64> {
 
 /// A wavelength with as many digits as it needs.
 pub(crate) fn wavelength_text(tokens: f64) -> String {
-    if tokens < 100.0 {
-        text::number(tokens, 3)
-    } else {
+    // Beyond a thousand million a power of ten reads better, and a count would not fit the browser's usize.
+    if (100.0..1e9).contains(&tokens) {
         text::count(tokens.round() as usize)
+    } else {
+        text::number(tokens, 3)
     }
 }
 
@@ -338,5 +347,17 @@ mod tests {
         assert_eq!(turns.iter().filter(|turn| **turn > 128.0).count(), 5);
         assert_eq!(wavelength_text(turns[0]), "6.28");
         assert_eq!(wavelength_text(19869.2), "19\u{202f}869");
+        assert_eq!(wavelength_text(2.5e12), "2.5e12");
+    }
+
+    #[test]
+    fn a_dimension_belongs_to_the_pair_that_turns_it() {
+        for pairing in [Pairing::Halves, Pairing::Interleaved] {
+            for pair in 0..6 {
+                for dimension in dimensions_of(pair, 12, pairing) {
+                    assert_eq!(pair_of(dimension, 12, pairing), pair);
+                }
+            }
+        }
     }
 }

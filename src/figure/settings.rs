@@ -48,6 +48,11 @@ figures! {
     Offsets = "offsets";
     Waves = "waves";
     Counter = "counter";
+    T5Matrix = "t5_matrix";
+    Wavelengths = "wavelengths";
+    RotaryTable = "rotary_table";
+    RotaryScores = "rotary_scores";
+    RotaryDecay = "rotary_decay";
 }
 
 crate::json::tagged!(Figure, "figure");

@@ -160,8 +160,8 @@ fn segments(bias: &T5Bias, length: usize) -> Vec<(usize, usize, usize)> {
         .collect()
 }
 
-/// The colour of a bucket behind the query.
-fn bucket_colour(colours: &Colours, bucket: usize, last: usize) -> Rgb {
+/// The colour of a bucket, of which `last` is the highest.
+pub(super) fn bucket_colour(colours: &Colours, bucket: usize, last: usize) -> Rgb {
     let part = if last == 0 {
         0.0
     } else {

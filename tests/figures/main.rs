@@ -212,7 +212,62 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
             }),
             vec![],
         ),
+        (t5_matrix(length, trained_length, false), vec![]),
+        (t5_matrix(length, trained_length, true), vec![]),
+        (
+            Figure::Wavelengths(figure::Wavelengths {
+                d_head: 24,
+                base: 1e4,
+                trained_length,
+                length,
+            }),
+            vec![],
+        ),
+        (rotary_table(length, trained_length, Pairing::Halves), vec![]),
+        (rotary_table(length, trained_length, Pairing::Interleaved), vec![]),
+        (
+            Figure::RotaryScores(figure::RotaryScores {
+                d_head: 24,
+                base: 1e4,
+                pairing: Pairing::Halves,
+                length,
+                query: 100,
+                key: 12,
+                trained_length,
+                seed: 1,
+            }),
+            vec![],
+        ),
+        (
+            Figure::RotaryDecay(figure::RotaryDecay {
+                d_head: 24,
+                base: 1e4,
+                length,
+                trained_length,
+            }),
+            vec![],
+        ),
     ]
+}
+
+fn t5_matrix(length: usize, trained_length: usize, bidirectional: bool) -> Figure {
+    Figure::T5Matrix(figure::T5Matrix {
+        buckets: 32,
+        max_distance: 128,
+        bidirectional,
+        length,
+        trained_length,
+    })
+}
+
+fn rotary_table(length: usize, trained_length: usize, pairing: Pairing) -> Figure {
+    Figure::RotaryTable(figure::RotaryTable {
+        d_head: 24,
+        base: 1e4,
+        pairing,
+        length,
+        trained_length,
+    })
 }
 
 /// The words of a picture.
