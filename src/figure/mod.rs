@@ -5,6 +5,7 @@
 //! (`scene`); `frame` holds what they share, `paint` hands the marks to plotters.
 
 mod alibi;
+mod alibi_slopes;
 mod attention;
 mod bitmap;
 mod chart;
@@ -16,6 +17,7 @@ mod error;
 mod frame;
 mod geometry;
 mod heat;
+mod key;
 mod learned;
 mod legend;
 mod none;
@@ -45,6 +47,7 @@ mod waves;
 mod words;
 
 pub use alibi::AlibiMatrices;
+pub use alibi_slopes::AlibiSlopes;
 pub use attention::Attention;
 pub use bitmap::Bitmap;
 pub use colour::{Rgb, encoding_colour};

@@ -53,6 +53,7 @@ figures! {
     RotaryTable = "rotary_table";
     RotaryScores = "rotary_scores";
     RotaryDecay = "rotary_decay";
+    AlibiSlopes = "alibi_slopes";
 }
 
 crate::json::tagged!(Figure, "figure");

@@ -131,7 +131,7 @@ fn every_plot_of_every_figure_reads_out() {
 }
 
 /// The geometry, by drawing on a backend that throws everything away.
-fn geometry(figure: &Figure, values: &[f32], style: &Style) -> longview::figure::Geometry {
+pub(super) fn geometry(figure: &Figure, values: &[f32], style: &Style) -> longview::figure::Geometry {
     use plotters::prelude::{IntoDrawingArea, SVGBackend};
     let mut buffer = String::new();
     let area = SVGBackend::with_string(&mut buffer, (10, 10)).into_drawing_area();
