@@ -6,6 +6,7 @@ mod bench;
 mod check;
 #[cfg(feature = "figures")]
 mod draw;
+#[cfg(feature = "laboratory")]
 mod engine;
 #[cfg(feature = "figures")]
 mod fine;

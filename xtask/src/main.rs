@@ -3,6 +3,7 @@
 mod bench;
 mod install;
 mod package;
+mod scripts;
 mod serve;
 mod test;
 mod workspace;

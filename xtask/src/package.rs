@@ -1,7 +1,7 @@
 //! Builds pkg/: what the page loads and what goes to npm.
 
-use crate::install;
 use crate::workspace::{cargo, command, output, root, target_folder};
+use crate::{install, scripts};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,10 +9,33 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const TOOLS: &str = "xtask/tools";
-/// The module's budget: what a reader downloads before the first picture.
-const LIMIT_BYTES: usize = 600_000;
-const LIMIT_GZIP_BYTES: usize = 250_000;
-const OUTPUTS: [&str; 3] = ["longview.js", "longview.d.ts", "longview_bg.wasm"];
+
+/// A WebAssembly module of the page.
+struct Module {
+    /// Of its files in pkg/: NAME.js, NAME.d.ts, NAME_bg.wasm.
+    name: &'static str,
+    profile: &'static str,
+    features: &'static str,
+    limit_bytes: usize,
+    limit_gzip_bytes: usize,
+}
+
+/// What the first picture needs: it draws, and knows no model.
+const FIGURES: Module = Module {
+    name: "figures",
+    profile: "web",
+    features: "figures",
+    limit_bytes: 450_000,
+    limit_gzip_bytes: 180_000,
+};
+/// What a worker loads when a model is to run.
+const ENGINE: Module = Module {
+    name: "engine",
+    profile: "web-engine",
+    features: "gpu,laboratory",
+    limit_bytes: 700_000,
+    limit_gzip_bytes: 260_000,
+};
 
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
 const WASM_OPT: [&str; 12] = [
@@ -38,70 +61,90 @@ pub struct Arguments {
     pub fast: bool,
 }
 
-/// The size of the module in bytes.
+/// The size of a module in bytes.
 pub struct Size {
-    pub raw: usize,
-    pub gzip: usize,
+    raw: usize,
+    gzip: usize,
 }
 
-/// Builds what readers download, if it has changed, and says how large it is.
-pub fn build(arguments: &Arguments) -> Result<Size> {
-    let (size, is_current) = make("pkg", &[], arguments.fast)?;
-    let note = if arguments.fast { ", not optimised" } else { "" };
-    eprintln!(
-        "pkg/longview_bg.wasm: {} kB, {} kB gzipped{note}{}",
-        size.raw / 1000,
-        size.gzip / 1000,
-        if is_current { " (up to date)" } else { "" },
-    );
-    Ok(size)
-}
-
-/// Builds as [`build`], and fails when the optimised module is larger than its budget.
-pub fn build_within_budget(arguments: &Arguments) -> Result<()> {
-    let size = build(arguments)?;
-    if !arguments.fast && (size.raw > LIMIT_BYTES || size.gzip > LIMIT_GZIP_BYTES) {
-        bail!(
-            "the module is larger than its budget of {} kB, {} kB gzipped: find what grew, or raise the limit in {}",
-            LIMIT_BYTES / 1000,
-            LIMIT_GZIP_BYTES / 1000,
-            file!(),
+/// Builds what readers download, where it has changed, and says how large it is.
+pub fn build(arguments: &Arguments) -> Result<()> {
+    for module in [&FIGURES, &ENGINE] {
+        let (size, is_current) = make("pkg", module, &[], arguments.fast)?;
+        eprintln!(
+            "pkg/{}_bg.wasm: {} kB, {} kB gzipped{}{}",
+            module.name,
+            size.raw / 1000,
+            size.gzip / 1000,
+            if arguments.fast { ", not optimised" } else { "" },
+            if is_current { " (up to date)" } else { "" },
         );
+    }
+    scripts::bundle()
+}
+
+/// Fails when an optimised module is larger than its budget.
+pub fn check_budget() -> Result<()> {
+    for module in [&FIGURES, &ENGINE] {
+        let size = measure(&root().join(format!("pkg/{}_bg.wasm", module.name)))?;
+        if size.raw > module.limit_bytes || size.gzip > module.limit_gzip_bytes {
+            bail!(
+                "the module {} has {} kB, {} kB gzipped, and its budget is {} and {}: find what grew, or raise the limit in {}",
+                module.name,
+                size.raw / 1000,
+                size.gzip / 1000,
+                module.limit_bytes / 1000,
+                module.limit_gzip_bytes / 1000,
+                file!(),
+            );
+        }
     }
     Ok(())
 }
 
-/// Builds out/checks/: the same with the exports for the kernel tests and the bench.
-pub fn build_checks() -> Result<()> {
-    make("out/checks", &["--features", "checks"], false).map(|_| ())
+/// Builds as [`build`], and fails when an optimised module is larger than its budget.
+pub fn build_within_budget(arguments: &Arguments) -> Result<()> {
+    build(arguments)?;
+    if arguments.fast { Ok(()) } else { check_budget() }
 }
 
-/// Builds a package into a folder; gives the module's size and whether it was up to date.
-fn make(folder: &str, features: &[&str], fast: bool) -> Result<(Size, bool)> {
+/// Builds out/checks/: the engine with the exports for the kernel tests and the bench.
+pub fn build_checks() -> Result<()> {
+    make("out/checks", &ENGINE, &["--features", "checks"], false).map(|_| ())
+}
+
+/// Builds a module into a folder; gives its size and whether it was up to date.
+fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<(Size, bool)> {
     install::wasm_target()?;
-    let mut compile = cargo(&["build", "--package", "longview", "--lib", "--profile", "web"]);
+    let mut compile = cargo(&["build", "--package", "longview", "--lib", "--no-default-features"]);
     compile
+        .args(["--profile", module.profile, "--features", module.features])
         .args(["--target", "wasm32-unknown-unknown"])
-        .args(features)
+        .args(more)
         .args(["--config", &without_paths()]);
     if !compile.status().context("cargo cannot be started")?.success() {
         bail!("the library does not compile for the browser");
     }
-    let compiled = target_folder().join("wasm32-unknown-unknown/web/longview.wasm");
+    let compiled = target_folder()
+        .join("wasm32-unknown-unknown")
+        .join(module.profile)
+        .join("longview.wasm");
     let bytes = fs::read(&compiled).with_context(|| format!("{} cannot be read", compiled.display()))?;
 
-    let stamp_file = target_folder()
-        .join("xtask")
-        .join(folder.replace('/', "-") + ".stamp");
+    let stamp_file =
+        target_folder()
+            .join("xtask")
+            .join(format!("{}-{}.stamp", folder.replace('/', "-"), module.name));
     let stamp = stamp(&bytes, fast)?;
     let folder = root().join(folder);
-    let is_current = fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp)
-        && OUTPUTS.iter().all(|name| folder.join(name).is_file());
-    let module = folder.join("longview_bg.wasm");
+    let file = folder.join(format!("{}_bg.wasm", module.name));
+    let script = folder.join(format!("{}.js", module.name));
+    let is_current =
+        fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp) && file.is_file() && script.is_file();
     if !is_current {
-        bind(&compiled, &folder)?;
+        bind(&compiled, &folder, module.name)?;
         if !fast {
-            optimise(&module)?;
+            optimise(&file)?;
         }
         if let Some(stamps) = stamp_file.parent() {
             fs::create_dir_all(stamps)?;
@@ -109,7 +152,7 @@ fn make(folder: &str, features: &[&str], fast: bool) -> Result<(Size, bool)> {
         fs::write(&stamp_file, stamp)
             .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
     }
-    Ok((measure(&module)?, is_current))
+    Ok((measure(&file)?, is_current))
 }
 
 /// Cargo's configuration that leaves this machine's folders out of the module's messages, where they are of
@@ -139,11 +182,11 @@ fn stamp(compiled: &[u8], fast: bool) -> Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Writes pkg/longview.js, .d.ts and _bg.wasm.
-fn bind(compiled: &Path, package: &Path) -> Result<()> {
+/// Writes NAME.js, NAME.d.ts and NAME_bg.wasm.
+fn bind(compiled: &Path, package: &Path, name: &str) -> Result<()> {
     fs::create_dir_all(package).with_context(|| format!("{} cannot be made", package.display()))?;
     let mut bindgen = wasm_bindgen_cli_support::Bindgen::new();
-    bindgen.input_path(compiled).out_name("longview").typescript(true);
+    bindgen.input_path(compiled).out_name(name).typescript(true);
     bindgen.web(true).context("wasm-bindgen has no web target")?;
     // Without this the generated init() needs the module's address as its argument.
     bindgen.omit_default_module_path(false);

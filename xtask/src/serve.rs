@@ -115,7 +115,9 @@ fn answer(request: Request, folder: &Path) {
     };
     let response = with_header(Response::from_file(file), "Content-Type", content_type(&path));
     // What is being worked on must never come from the browser's cache.
-    let _ = request.respond(with_header(response, "Cache-Control", "no-store"));
+    let response = with_header(response, "Cache-Control", "no-store");
+    // A frame that is sandboxed has no origin, and may load modules and bytes only if everybody may.
+    let _ = request.respond(with_header(response, "Access-Control-Allow-Origin", "*"));
 }
 
 fn with_header<R: std::io::Read>(response: Response<R>, name: &str, value: &str) -> Response<R> {
