@@ -1,55 +1,175 @@
-// The controls: they show the state and change it.
-import { ENCODINGS, LENGTHS, PROPERTIES, TRAINED_LENGTH, stepOf } from "./state.js";
-import * as words from "./locales/en.js";
+// The controls of a view: one for each of its properties, made from the table of properties.
+import { PROPERTIES, TRAINED_LENGTH, nearestStop, numbers, stops } from "./properties.js";
+import { element, uniqueId } from "./dom.js";
 
-const get = (id) => document.getElementById(id);
+/** Properties whose slider has a mark at L. */
+const MARKED = new Set(["length", "query", "key", "max"]);
 
 /**
- * Builds the controls; `change` takes what the reader changed, as a part of the state.
- * @param {(part: object) => void} change
+ * Makes the control of a property; `show` makes it show the view's state.
+ * @param {string} name
+ * @param {import("./view.js").View} view
+ * @param {object} [limits] in place of the property's own
+ * @returns {{name: string, element: HTMLElement, show: (state: object) => void}}
  */
-export function build(change) {
-  for (const name of ENCODINGS) {
-    const label = document.createElement("label");
-    label.className = "chip";
-    label.dataset.encoding = name;
-    const radio = Object.assign(document.createElement("input"), { type: "radio", name: "encoding", value: name });
-    radio.addEventListener("change", () => change({ encoding: name }));
-    label.append(radio, Object.assign(document.createElement("span"), { className: "dot" }), words.names[name]);
-    get("encoding").append(label);
-  }
-  Object.assign(get("heads"), { min: PROPERTIES.heads.low, max: PROPERTIES.heads.high });
-  get("heads").addEventListener("input", (event) => change({ heads: Number(event.target.value) }));
-  Object.assign(get("length"), { min: 0, max: LENGTHS.length - 1 });
-  get("length").addEventListener("input", (event) => change({ length: LENGTHS[Number(event.target.value)] }));
-  const share = stepOf(TRAINED_LENGTH) / (LENGTHS.length - 1);
-  get("length-mark").style.setProperty("--share", String(share));
-  get("length-mark").textContent = `L = ${TRAINED_LENGTH}`;
-  for (const [id, property] of [["layer", "layer"], ["head", "head"]]) {
-    const { low, high } = PROPERTIES[property];
-    for (let value = low; value <= high; value++) get(id).append(new Option(String(value), String(value)));
-    get(id).addEventListener("change", (event) => change({ [property]: Number(event.target.value) }));
-  }
-  for (const id of ["text", "past", "engine"]) {
-    get(id).addEventListener("change", (event) => change({ [id]: event.target.value }));
-  }
-  get("controls").addEventListener("submit", (event) => event.preventDefault());
+export function makeControl(name, view, limits = {}) {
+  const property = { ...PROPERTIES[name], ...limits };
+  const label = view.words.say(`properties.${name}.label`);
+  const make = { whole: slider, choice: select, switch: checkbox, numbers: slopes, wholes: list, names: chips }[property.kind];
+  const made = make(name, property, label, view);
+  made.element.dataset.control = name;
+  return { name, ...made };
 }
 
-/** Makes the controls show the state. */
-export function show(state) {
-  document.querySelector(`input[name="encoding"][value="${state.encoding}"]`).checked = true;
-  setRange(get("heads"), state.heads, words.headsInWords(state.heads));
-  // Only ALiBi's picture is made for any number of heads.
-  get("heads").parentElement.classList.toggle("idle", state.encoding !== "alibi");
-  get("heads-value").textContent = String(state.heads);
-  setRange(get("length"), stepOf(state.length), words.lengthInWords(state.length, TRAINED_LENGTH));
-  get("length-value").textContent = words.lengthShort(state.length, TRAINED_LENGTH);
-  get("length").classList.toggle("past", state.length > TRAINED_LENGTH);
-  for (const id of ["layer", "head", "text", "past", "engine"]) get(id).value = String(state[id]);
+function slider(name, property, label, view) {
+  const { words } = view;
+  const all = stops(property);
+  const id = uniqueId(name);
+  const output = element("output", { for: id });
+  const input = element("input", {
+    id,
+    type: "range",
+    min: 0,
+    max: all.length - 1,
+    step: 1,
+    oninput: () => view.change({ [name]: all[Number(input.value)] }),
+  });
+  const track = element("div", { class: "track" }, input);
+  if (MARKED.has(name) && property.low <= TRAINED_LENGTH) {
+    const share = nearestStop(all, TRAINED_LENGTH) / (all.length - 1);
+    const mark = element("span", { class: "mark", "aria-hidden": true, text: "L" });
+    mark.style.setProperty("--share", String(share));
+    track.classList.add("marked");
+    track.append(mark);
+  }
+  const box = element("div", { class: `slider ${MARKED.has(name) ? "long" : ""}` }, element("label", { for: id }, label, " ", output), track);
+  return {
+    element: box,
+    show: (state) => {
+      const value = state[name];
+      input.value = String(nearestStop(all, value));
+      const parts = { value: words.count(value), times: words.number(value / TRAINED_LENGTH), trained: TRAINED_LENGTH };
+      const path = `properties.${name}.value`;
+      output.textContent = words.has(path) ? words.say(path, parts) : parts.value;
+      const spoken = `properties.${name}.spoken`;
+      input.setAttribute("aria-valuetext", words.has(spoken) ? words.say(spoken, parts) : `${label}: ${output.textContent}`);
+      input.classList.toggle("past", name === "length" && value > TRAINED_LENGTH);
+    },
+  };
 }
 
-function setRange(input, value, inWords) {
-  input.value = String(value);
-  input.setAttribute("aria-valuetext", inWords);
+function select(name, { choices }, label, view) {
+  const { words } = view;
+  const input = element("select", { onchange: () => view.change({ [name]: input.value }) });
+  for (const choice of choices) {
+    const path = `properties.${name}.choices.${choice}`;
+    input.append(new Option(words.has(path) ? words.say(path) : words.has(`chart.encoding_${choice}`) ? words.encoding(choice) : choice, choice));
+  }
+  return { element: element("label", { class: "field" }, element("span", { text: label }), input), show: (state) => (input.value = String(state[name])) };
+}
+
+function checkbox(name, _, label, view) {
+  const input = element("input", { type: "checkbox", onchange: () => view.change({ [name]: input.checked }) });
+  return { element: element("label", { class: "check" }, input, label), show: (state) => (input.checked = state[name]) };
+}
+
+/** What is wrong with a list of slopes, as a sentence's path and parts; null where nothing is. */
+export function slopesProblem(text, heads) {
+  const found = numbers(text);
+  const odd = found.findIndex((slope) => !Number.isFinite(slope));
+  if (odd >= 0) return ["problems.slopeNumber", { which: odd + 1, item: text.split(/[\s,;[\]]+/).filter(Boolean)[odd] }];
+  if (found.length !== heads) return ["problems.slopeCount", { found: found.length, heads }];
+  return null;
+}
+
+function slopes(name, _, label, view) {
+  const { words } = view;
+  const problem = element("p", { class: "problem", id: uniqueId("problem"), role: "status" });
+  const input = element("textarea", {
+    rows: 1,
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: words.say(`properties.${name}.hint`),
+    "aria-describedby": problem.id,
+    oninput: () => {
+      const count = numbers(input.value).length;
+      // A list for another number of heads is taken as what it is.
+      const { low, high } = PROPERTIES.heads;
+      const fits = count >= low && count <= high && !slopesProblem(input.value, count);
+      view.change({ [name]: input.value, ...(fits ? { heads: count } : {}) });
+    },
+  });
+  return {
+    element: element("div", { class: "field broad" }, element("label", {}, element("span", { text: label }), input), problem),
+    show: (state) => {
+      if (input.value !== state[name]) input.value = state[name];
+      const found = state[name].trim() ? slopesProblem(state[name], state.heads) : null;
+      problem.textContent = found ? words.say(...found) : "";
+      input.setAttribute("aria-invalid", String(Boolean(found)));
+    },
+  };
+}
+
+function list(name, { low, high, most }, label, view) {
+  const { words } = view;
+  const problem = element("p", { class: "problem", id: uniqueId("problem"), role: "status" });
+  const input = element("input", {
+    type: "text",
+    inputmode: "numeric",
+    autocomplete: "off",
+    "aria-describedby": problem.id,
+    onchange: () => {
+      const found = numbers(input.value);
+      const top = Math.min(high, view.state.dimensions - 1);
+      const fine = found.length > 0 && found.length <= most && found.every((one) => Number.isInteger(one) && one >= low && one <= top);
+      problem.textContent = fine ? "" : words.say("problems.notDimensions", { most, low, high: top });
+      input.setAttribute("aria-invalid", String(!fine));
+      if (fine) view.change({ [name]: found.join(",") });
+    },
+  });
+  return {
+    element: element("div", { class: "field" }, element("label", {}, element("span", { text: label }), input), problem),
+    show: (state) => {
+      if (input.getAttribute("aria-invalid") !== "true") input.value = state[name];
+    },
+  };
+}
+
+/** A switch for each of several names. */
+function chips(name, { choices }, label, view) {
+  const boxes = new Map();
+  const group = element("fieldset", { class: "chips" }, element("legend", { text: label }));
+  for (const choice of choices) {
+    const input = element("input", {
+      type: "checkbox",
+      value: choice,
+      onchange: () => {
+        const chosen = choices.filter((one) => boxes.get(one).checked);
+        if (chosen.length === 0) input.checked = true;
+        else view.change({ [name]: chosen.join(",") });
+      },
+    });
+    boxes.set(choice, input);
+    group.append(element("label", { class: "chip", "data-encoding": choice }, input, element("span", { class: "dot" }), view.words.encoding(choice)));
+  }
+  return {
+    element: group,
+    show: (state) => {
+      const chosen = state[name].split(",");
+      for (const [choice, input] of boxes) input.checked = chosen.includes(choice);
+    },
+  };
+}
+
+/** One of several encodings, as buttons with their colours. */
+export function encodingChips(name, view) {
+  const inputs = new Map();
+  const group = element("fieldset", { class: "chips", "data-control": name }, element("legend", { text: view.words.say(`properties.${name}.label`) }));
+  const radio = uniqueId(name);
+  for (const choice of PROPERTIES[name].choices) {
+    const input = element("input", { type: "radio", name: radio, value: choice, onchange: () => view.change({ [name]: choice }) });
+    inputs.set(choice, input);
+    group.append(element("label", { class: "chip", "data-encoding": choice }, input, element("span", { class: "dot" }), view.words.encoding(choice)));
+  }
+  return { name, element: group, show: (state) => (inputs.get(state[name]).checked = true) };
 }

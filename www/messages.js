@@ -1,41 +1,50 @@
 // What the reader must know: one line a problem, with a way to mend it where there is one.
-import { problems } from "./locales/en.js";
+import { element } from "./dom.js";
 
-const list = document.getElementById("messages");
-/** @type {Map<string, HTMLElement>} */
-const shown = new Map();
-
-/**
- * Shows a problem; another with the same key replaces it.
- * @param {string} key
- * @param {string} text
- * @param {() => void} [retry]
- */
-export function show(key, text, retry) {
-  hide(key);
-  const line = document.createElement("p");
-  line.append(text);
-  if (retry) {
-    line.append(" ", button(problems.retry, () => {
-      hide(key);
-      retry();
-    }));
+export class Messages {
+  /** @param {import("./words.js").Words} words */
+  constructor(words) {
+    this.words = words;
+    this.element = element("div", { class: "messages", role: "status", "aria-live": "polite" });
+    /** @type {Map<string, HTMLElement>} */
+    this.shown = new Map();
   }
-  line.append(" ", button(problems.dismiss, () => hide(key)));
-  shown.set(key, line);
-  list.append(line);
-}
 
-/** @param {string} key */
-export function hide(key) {
-  shown.get(key)?.remove();
-  shown.delete(key);
-}
+  /**
+   * Shows a problem; another with the same key replaces it.
+   * @param {string} key
+   * @param {string} path of the sentence
+   * @param {object} parts
+   * @param {{retry?: () => void, dismiss?: () => void}} [actions]
+   */
+  show(key, path, parts = {}, { retry, dismiss } = {}) {
+    const text = this.words.say(path, this.readable(parts));
+    // The same again would be spoken again.
+    if (this.shown.get(key)?.dataset.text === text) return;
+    this.hide(key);
+    const line = element("p", { "data-text": text }, text);
+    const button = (label, action) => element("button", { type: "button", text: this.words.say(label), onclick: action });
+    if (retry) line.append(" ", button("problems.retry", retry));
+    line.append(" ", button("problems.dismiss", () => {
+      this.hide(key);
+      dismiss?.();
+    }));
+    this.shown.set(key, line);
+    this.element.append(line);
+  }
 
-function button(label, action) {
-  const element = document.createElement("button");
-  element.type = "button";
-  element.textContent = label;
-  element.addEventListener("click", action);
-  return element;
+  /** Names of texts are for readers; numbers as they write them. */
+  readable(parts) {
+    const readable = { ...parts };
+    if (typeof parts.text === "string") readable.text = this.words.say(`texts.${parts.text}`);
+    for (const [name, value] of Object.entries(parts)) {
+      if (typeof value === "number" && value >= 10_000) readable[name] = this.words.count(value);
+    }
+    return readable;
+  }
+
+  hide(key) {
+    this.shown.get(key)?.remove();
+    this.shown.delete(key);
+  }
 }

@@ -1,8 +1,8 @@
-// The engine's worker: loads the module, fetches what it needs, and shares its time out. What the reader
-// looks at (the attention) goes before the measurement; between two steps messages come through.
-import init, { Laboratory } from "../pkg/longview.js";
-import { bytes } from "./fetch.js";
-import { problems } from "./locales/en.js";
+// The engine's worker: loads the module, fetches what it needs, and shares its time out among what the views
+// want. What a reader looks at (weights, attention) goes before the measurement; between two steps messages
+// come through.
+import init, { Laboratory } from "../pkg/engine.js";
+import { Told, download, telling } from "./download.js";
 
 /** Tokens scored at every length, at most. */
 const SCORED_MAX = 65_536;
@@ -10,20 +10,42 @@ const SHORTEST = 16;
 
 /** @type {Laboratory} */
 let laboratory;
-/** What the page wants; changed by its messages at any time. */
-const wish = { encoding: "alibi", order: [], text: "persuasion", max: 4096, past: "undefined", paused: false, attention: null, position: null };
-/** What is true here. */
-const have = { text: null, max: null, past: "undefined", models: new Set(), failed: new Set(), lengths: [] };
-let isPlanned = false;
+/** Addresses of files by name; empty in the offline file, whose page gives bytes. */
+let places = {};
+/** What views want, by id. @type {Map<number, any>} */
+const wants = new Map();
+/** Files that could not be had; asked for again only when the reader says so. */
+const failed = new Set();
+const models = new Set();
+/** Number of tokens of each text. */
+const texts = new Map();
+/** Plans by run. */
+const plans = new Map();
+let hasTokenizer = false;
 
 const post = (message, transfer = []) => self.postMessage(message, transfer);
-const text = (error) => String(error?.message ?? error).replace(/\.$/, "");
-const checkpoint = (name) => new URL(`checkpoints/${name}.safetensors`, import.meta.url);
+const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
 self.addEventListener("message", ({ data }) => {
-  if (data.kind === "start") start(data.engine);
-  else if (data.kind === "retry") have.failed.delete(data.name);
-  else Object.assign(wish, data.wish);
+  switch (data.kind) {
+    case "start":
+      places = data.places;
+      start(data.engine);
+      break;
+    case "want":
+      wants.delete(data.id);
+      wants.set(data.id, data.want);
+      break;
+    case "drop":
+      wants.delete(data.id);
+      break;
+    case "retry":
+      failed.delete(data.name);
+      break;
+    case "bytes":
+      waiting.get(data.name)?.(data.bytes);
+      break;
+  }
   wake();
 });
 
@@ -37,7 +59,7 @@ channel.port1.onmessage = async () => {
   isBusy = true;
   const went = await work().catch((error) => {
     // Only a defect leads here: every step handles what can go wrong.
-    post({ kind: "dead", reason: text(error) });
+    post({ kind: "dead", reason: reason(error) });
     return false;
   });
   isBusy = false;
@@ -51,73 +73,110 @@ function wake() {
 
 async function start(engine) {
   try {
-    await init();
+    const module = places["engine.wasm"] ?? (await file("engine.wasm"));
+    await init({ module_or_path: module });
     laboratory = await Laboratory.start(engine);
     post({ kind: "verdict", verdict: JSON.parse(laboratory.verdict()) });
   } catch (error) {
-    post({ kind: "dead", reason: text(error) });
+    post({ kind: "dead", reason: reason(error) });
     return;
   }
   wake();
 }
 
+/** Resolves what the page was asked for. */
+const waiting = new Map();
+
+/** The bytes of a file, by its name. */
+async function file(name) {
+  if (places[name]) return download(places[name]);
+  const given = new Promise((resolve) => waiting.set(name, resolve));
+  post({ kind: "need", name });
+  const bytes = await given;
+  waiting.delete(name);
+  if (!bytes) throw new Told("problems.notCarried", { file: name });
+  return bytes;
+}
+
+/** The wants of a kind, the newest first. */
+const wanted = (kind) => [...wants].filter(([, want]) => want.kind === kind).reverse();
+
 /** Does the most wanted thing; says whether there may be another. */
 async function work() {
-  if (wish.text !== have.text) return takeText();
-  if (wish.past !== have.past) {
-    have.past = wish.past;
-    laboratory.repeat_last_row(wish.past === "last");
-    post({ kind: "reset", encoding: "learned" });
+  for (const [id, { encoding }] of wanted("weights")) {
+    if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
+    else return load(encoding);
+  }
+  for (const [id, want] of wanted("attention")) {
+    if (failed.has(want.encoding) || failed.has(want.text)) continue;
+    if (!texts.has(want.text)) return takeText(want.text);
+    if (!models.has(want.encoding)) return load(want.encoding);
+    wants.delete(id);
+    return attend(want);
+  }
+  for (const [id, want] of wanted("position")) {
+    wants.delete(id);
+    tellPositions(want);
     return true;
   }
-  const missing = wish.order.find((name) => !have.models.has(name) && !have.failed.has(name));
-  // The model that is looked at first, then its attention, then the other models.
-  if (missing === wish.encoding) return load(missing);
-  if (wish.attention) return attend();
-  if (wish.position) return tellPositions();
-  if (!isPlanned || wish.max !== have.max) return plan();
-  if (!wish.paused) {
-    // One round of the model that is looked at, then the other models, one by one.
-    const ready = wish.order.filter((name) => laboratory.steps_left(name) > 0);
-    const round = (name) => laboratory.next_round(name);
-    const first = ready.sort((a, b) => round(a) - round(b))[0];
-    if (missing && (!first || round(first) > 0)) return load(missing);
-    if (first) return measure(first);
+  const running = wanted("run");
+  const going = running.filter(([, want]) => !want.paused && !failed.has(want.text));
+  for (const [, want] of going) {
+    if (!texts.has(want.text)) return takeText(want.text);
+    if (!plans.has(want.run)) return plan(want);
   }
-  if (missing) return load(missing);
-  if (!wish.paused) post({ kind: "finished" });
+  // Of all runs and models the one that is furthest behind; in a round the model that is looked at first.
+  let best = null;
+  for (const [, want] of going) {
+    for (const [place, name] of want.order.entries()) {
+      if (failed.has(name)) continue;
+      const isMissing = !models.has(name);
+      if (!isMissing && laboratory.steps_left(want.run, name) === 0) continue;
+      // The first round of the model that is looked at goes before the others are fetched.
+      const round = isMissing ? 0 : laboratory.next_round(want.run, name);
+      if (!best || round < best.round || (round === best.round && place < best.place)) {
+        best = { round, place, name, isMissing, want };
+      }
+    }
+  }
+  if (best) return best.isMissing ? load(best.name) : measure(best.want, best.name);
+  for (const [, { run }] of going) {
+    const planned = plans.get(run);
+    if (planned?.steps && !planned.isTold) {
+      planned.isTold = true;
+      post({ kind: "finished", run });
+    }
+  }
   return false;
 }
 
-async function takeText() {
-  const name = wish.text;
-  have.text = name;
-  isPlanned = false;
+async function takeText(name) {
   try {
-    if (!have.tokenizer) {
-      laboratory.set_tokenizer(await bytes(new URL("checkpoints/tokenizer.json", import.meta.url)));
-      have.tokenizer = true;
+    if (!hasTokenizer) {
+      laboratory.set_tokenizer(await file("tokenizer.json"));
+      hasTokenizer = true;
     }
-    const raw = await bytes(new URL(`texts/${name}.txt`, import.meta.url));
-    const { tokens, dropped } = JSON.parse(laboratory.set_text(new TextDecoder().decode(raw)));
-    have.tokens = tokens;
-    post({ kind: "text", name, tokens, dropped });
+    const { tokens } = JSON.parse(laboratory.set_text(name, new TextDecoder().decode(await file(`${name}.txt`))));
+    texts.set(name, tokens);
+    post({ kind: "solved", key: `text-${name}` });
   } catch (error) {
-    have.tokens = 0;
-    post({ kind: "problem", key: `text-${name}`, text: text(error) });
+    failed.add(name);
+    post({ kind: "problem", key: `text-${name}`, retry: name, ...telling(error) });
   }
   return true;
 }
 
-function plan() {
-  [have.max, isPlanned] = [wish.max, true];
+function plan({ run, text, past, max }) {
+  const tokens = texts.get(text);
   try {
-    const planned = JSON.parse(laboratory.plan(SHORTEST, wish.max, SCORED_MAX));
-    have.lengths = planned.lengths;
-    post({ kind: "planned", text: have.text, tokens: have.tokens, ...planned });
+    const planned = JSON.parse(laboratory.open_run(run, text, past === "last", SHORTEST, max, SCORED_MAX));
+    plans.set(run, { steps: planned.steps });
+    post({ kind: "planned", run, of: tokens, ...planned });
+    const longest = planned.lengths.at(-1);
+    if (longest * 2 <= max) post({ kind: "problem", key: `short-${text}`, path: "problems.tooShort", parts: { text, tokens, longest } });
   } catch (error) {
-    have.lengths = [];
-    if (have.tokens > 0) post({ kind: "no-plan", text: have.text, reason: text(error) });
+    plans.set(run, { steps: 0 });
+    post({ kind: "problem", key: `short-${text}`, path: "problems.noText", parts: { text, reason: reason(error) } });
   }
   return true;
 }
@@ -125,58 +184,61 @@ function plan() {
 async function load(name) {
   post({ kind: "loading", name });
   try {
-    const file = await bytes(checkpoint(name));
-    let config;
+    const bytes = await file(`${name}.safetensors`);
     try {
-      config = JSON.parse(laboratory.load(name, file));
+      laboratory.load(name, bytes);
     } catch (error) {
-      throw new Error(problems.checkpoint(`${name}.safetensors`, text(error)));
+      throw new Told("problems.checkpoint", { file: `${name}.safetensors`, reason: reason(error) });
     }
-    if (have.past === "last") laboratory.repeat_last_row(true);
-    have.models.add(name);
+    models.add(name);
     const weights = laboratory.encoding_weights(name);
-    post({ kind: "loaded", name, config, weights }, [weights.buffer]);
+    post({ kind: "loaded", name, weights }, [weights.buffer]);
   } catch (error) {
-    have.failed.add(name);
-    post({ kind: "problem", key: `model-${name}`, text: text(error), retry: name });
+    failed.add(name);
+    post({ kind: "problem", key: `model-${name}`, retry: name, ...telling(error) });
   }
   return true;
 }
 
-async function attend() {
-  const request = wish.attention;
-  wish.attention = null;
-  const { encoding, length, layer, head } = request;
-  if (!have.models.has(encoding)) return true;
+async function attend(want) {
+  const { slot, encoding, text, past, length, layer, head, thumbnails: small } = want;
+  const key = `attention-${slot}`;
   try {
-    const captured = await laboratory.attention(encoding, length, layer, head);
-    const [side, raster, profile] = [captured.side, captured.raster(), captured.profile()];
+    const captured = await laboratory.attention(encoding, text, past === "last", length, layer, head, small ?? 0);
+    const answer = {
+      ...want,
+      kind: "attention",
+      side: captured.side,
+      raster: captured.raster(),
+      profile: captured.profile(),
+      entropy: captured.entropy(),
+      smallSide: captured.thumbnail_side,
+      thumbnails: captured.thumbnails(),
+      words: JSON.parse(laboratory.words(text, length)),
+    };
     captured.free();
-    post({ kind: "attention", request, side, raster, profile }, [raster.buffer, profile.buffer]);
+    post(answer, [answer.raster.buffer, answer.profile.buffer, answer.entropy.buffer, answer.thumbnails.buffer]);
   } catch (error) {
-    post({ kind: "no-attention", request, reason: text(error) });
+    post({ kind: "problem", key, path: "problems.attention", parts: { reason: reason(error) } });
   }
   return true;
 }
 
-function tellPositions() {
-  const request = wish.position;
-  wish.position = null;
-  const losses = laboratory.by_position(request.encoding, request.length);
-  post({ kind: "position", request, losses }, [losses.buffer]);
-  return true;
+function tellPositions({ run, encoding, length }) {
+  const losses = laboratory.by_position(run, encoding, length);
+  if (losses.length) post({ kind: "position", run, encoding, length, losses }, [losses.buffer]);
 }
 
-async function measure(name) {
+async function measure({ run, order }, name) {
   const began = performance.now();
   try {
-    const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(name));
+    const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, name));
     const elapsed_ms = performance.now() - began;
-    const left = wish.order.reduce((sum, other) => sum + laboratory.steps_left(other), 0);
-    post({ kind: "points", encoding: name, points, tokens, length, isUndefined, elapsed_ms, left, past: have.past });
+    const left = order.reduce((sum, other) => sum + laboratory.steps_left(run, other), 0);
+    post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left });
   } catch (error) {
-    post({ kind: "dead", reason: text(error) });
-    wish.paused = true;
+    post({ kind: "dead", reason: reason(error) });
+    laboratory = null;
   }
   return true;
 }

@@ -1,0 +1,45 @@
+// Where the files stand that are fetched. Everything else asks by name, so that the offline file, which
+// carries its files inside, differs only here.
+
+/** Each address is written out, since bundlers look for exactly this form. */
+const PLACES = {
+  "figures.wasm": () => new URL("./figures_bg.wasm", import.meta.url),
+  "engine.wasm": () => new URL("./engine_bg.wasm", import.meta.url),
+  "worker.js": () => new URL("./worker.js", import.meta.url),
+  "tokenizer.json": () => new URL("./assets/tokenizer.json", import.meta.url),
+  "none.safetensors": () => new URL("./assets/none.safetensors", import.meta.url),
+  "learned.safetensors": () => new URL("./assets/learned.safetensors", import.meta.url),
+  "sinusoidal.safetensors": () => new URL("./assets/sinusoidal.safetensors", import.meta.url),
+  "rotary.safetensors": () => new URL("./assets/rotary.safetensors", import.meta.url),
+  "t5_bias.safetensors": () => new URL("./assets/t5_bias.safetensors", import.meta.url),
+  "alibi.safetensors": () => new URL("./assets/alibi.safetensors", import.meta.url),
+  "persuasion.txt": () => new URL("./assets/persuasion.txt", import.meta.url),
+  "hamlet.txt": () => new URL("./assets/hamlet.txt", import.meta.url),
+};
+
+/** The text of an element that the offline file carries, or null. */
+const carried = (name) => document.getElementById(`longview:${name}`)?.textContent ?? null;
+
+/** Whether this page is the offline file. */
+export const isOffline = () => carried("figures.wasm") !== null;
+
+/** Whether a file can be had: the offline file carries only the models that were chosen. */
+export const has = (name) => (isOffline() ? carried(name) !== null : name in PLACES);
+
+/**
+ * A file that the page carries, decoded; null where it is to be fetched.
+ * @param {string} name
+ * @returns {Uint8Array | null}
+ */
+export function bytes(name) {
+  const text = carried(name);
+  if (text === null) return null;
+  return Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+}
+
+/** @param {string} name */
+export const address = (name) => PLACES[name]();
+
+/** The addresses of all files, for the worker. */
+export const addresses = () =>
+  isOffline() ? {} : Object.fromEntries(Object.entries(PLACES).map(([name, place]) => [name, place().href]));

@@ -1,0 +1,237 @@
+// One picture: a canvas, what stands under the pointer, its sentence, its table, and the ways to take it along.
+import { draw, readout, summary, table } from "./drawing.js";
+import { element, uniqueId } from "./dom.js";
+import { charts, schedule } from "./frames.js";
+import { saveMenu } from "./save.js";
+
+/** Rows of a table on the page; the file has all. */
+const TABLE_ROWS_MAX = 200;
+/** A sentence is made when the picture rests, not at every move of a slider. */
+const REST_MS = 200;
+const NOTHING = new Float32Array();
+
+export const FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif";
+
+export class Chart {
+  /**
+   * @param {object} definition of the view: `{id, height, pick, drag, wide}`
+   * @param {import("./view.js").View} view
+   */
+  constructor(definition, view) {
+    this.definition = definition;
+    this.view = view;
+    const { words } = view;
+    this.title = words.say(`views.${view.name}.charts.${definition.id}`);
+    this.canvas = element("canvas", { tabindex: 0, role: "img", id: uniqueId(definition.id) });
+    this.output = element("p", { class: "readout" });
+    this.sentence = element("p", { class: "summary", id: uniqueId("summary") });
+    this.canvas.setAttribute("aria-describedby", this.sentence.id);
+    this.canvas.setAttribute("aria-label", this.title);
+    this.tableBox = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${this.title}: ${words.say("tools.table")}` });
+    this.tableDetails = element("details", { class: "numbers", ontoggle: () => this.fillTable() },
+      element("summary", { text: words.say("tools.table") }), this.tableBox);
+    this.menu = saveMenu(this);
+    const heading = element("div", { class: "chart-head" }, element("h3", { text: this.title }), this.menu);
+    this.box = element("div", { class: "canvas-box" }, this.canvas);
+    this.element = element("figure", { class: `chart ${definition.wide ? "wide" : ""}`, "data-chart": definition.id },
+      heading, this.box, this.output, element("figcaption", {}, this.sentence), this.tableDetails);
+    this.figure = null;
+    this.figureText = "";
+    this.values = NOTHING;
+    this.geometry = null;
+    this.isStale = false;
+    this.isVisible = false;
+    this.isPrinting = false;
+    this.cursor = null;
+    this.listen();
+    charts.add(this);
+  }
+
+  listen() {
+    const { canvas } = this;
+    this.sizes = new ResizeObserver(() => this.update());
+    this.sizes.observe(this.box);
+    this.sights = new IntersectionObserver(([entry]) => {
+      this.isVisible = entry.isIntersecting;
+      if (this.isVisible) schedule(this);
+    }, { rootMargin: "200px" });
+    this.sights.observe(canvas);
+    canvas.addEventListener("pointermove", (event) => this.follow(event));
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointerup", () => (this.dragging = null));
+    canvas.addEventListener("pointercancel", () => (this.dragging = null));
+    canvas.addEventListener("pointerleave", () => this.dragging || this.point(null));
+    canvas.addEventListener("click", (event) => this.pick(event.offsetX, event.offsetY));
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("blur", () => this.point(null));
+    canvas.style.touchAction = this.definition.drag ? "pinch-zoom" : "pan-y pinch-zoom";
+  }
+
+  /** Ends all that outlives the element. */
+  end() {
+    this.sizes.disconnect();
+    this.sights.disconnect();
+    clearTimeout(this.restTimer);
+    charts.delete(this);
+    // Frees the bitmap at once; browsers keep a limited amount of canvas memory.
+    this.canvas.width = this.canvas.height = 0;
+  }
+
+  /** Shows another figure; nothing where it is null. */
+  show(figure, values) {
+    const [text, numbers] = [JSON.stringify(figure), values ?? NOTHING];
+    if (text === this.figureText && numbers === this.values) return;
+    this.element.hidden = figure === null;
+    this.figure = figure;
+    this.figureText = text;
+    this.values = numbers;
+    this.update();
+  }
+
+  update() {
+    this.isStale = true;
+    schedule(this);
+  }
+
+  style(width, height, pixel_ratio) {
+    return { width, height, pixel_ratio, theme: this.view.theme, high_contrast: this.view.highContrast, locale: this.view.words.locale, font: FONT };
+  }
+
+  /** The picture's size in CSS px. */
+  size() {
+    const width = Math.floor(this.box.clientWidth);
+    return { width, height: Math.round(this.definition.height(width, this.view.state)) };
+  }
+
+  drawIfNeeded() {
+    if (!this.isStale || !(this.isVisible || this.isPrinting) || !this.figure) return;
+    const { width, height } = this.size();
+    if (width < 40) return;
+    this.isStale = false;
+    const ratio = Math.min(4, this.isPrinting ? 3 : window.devicePixelRatio || 1);
+    const key = `figure-${this.definition.id}`;
+    try {
+      this.geometry = JSON.parse(draw(this.canvas, this.figureText, JSON.stringify(this.style(width, height, ratio)), this.values));
+      this.canvas.style.width = `${width}px`;
+      this.canvas.style.height = `${height}px`;
+      this.view.messages.hide(key);
+    } catch (error) {
+      this.view.messages.show(key, "problems.figure", { name: this.title, reason: String(error.message ?? error).replace(/\.$/, "") });
+    }
+    if (this.cursor) this.tell();
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => this.rest(), REST_MS);
+    this.element.dataset.drawn = "true";
+  }
+
+  drawForPrint(isPrinting) {
+    this.isPrinting = isPrinting;
+    this.isStale = true;
+    if (isPrinting) this.drawIfNeeded();
+    else schedule(this);
+  }
+
+  /** What is made when the picture has stopped changing. */
+  rest() {
+    if (!this.figure) return;
+    try {
+      this.sentence.textContent = summary(this.figureText, this.values, this.view.words.locale);
+    } catch {
+      // The picture has said why.
+      this.sentence.textContent = "";
+    }
+    if (this.tableDetails.open) this.fillTable();
+  }
+
+  fillTable() {
+    if (!this.tableDetails.open || !this.figure) return;
+    const { words } = this.view;
+    const { columns, rows, total } = JSON.parse(table(this.figureText, this.values, words.locale, TABLE_ROWS_MAX));
+    const made = element("table");
+    if (rows.length < total) {
+      made.append(element("caption", { text: words.say("tools.tableCut", { shown: words.count(rows.length), total: words.count(total) }) }));
+    }
+    made.append(
+      element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { scope: "col", text: column })))),
+      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, index) => element(index ? "td" : "th", { text: cell, scope: index ? false : "row" }))))),
+    );
+    this.tableBox.replaceChildren(made);
+  }
+
+  /** What is under a place of the canvas, in CSS px of its own: a host page may scale it. */
+  point(x, y) {
+    this.cursor = x === null ? null : { x, y };
+    this.tell();
+  }
+
+  follow(event) {
+    // Spoken at every move, it would never end.
+    this.output.removeAttribute("aria-live");
+    if (this.dragging) {
+      const part = this.dragging(event.offsetX, event.offsetY);
+      if (part) this.view.change(part);
+    }
+    this.point(event.offsetX, event.offsetY);
+  }
+
+  press(event) {
+    this.follow(event);
+    const { drag } = this.definition;
+    if (!drag || !this.geometry) return;
+    this.dragging = drag(this.geometry, event.offsetX, event.offsetY, this.view.state);
+    if (this.dragging) this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  pick(x, y) {
+    const { pick } = this.definition;
+    const plot = this.geometry?.plots.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);
+    if (pick && plot) this.view.change(pick(plot.index, this.view.state));
+  }
+
+  /** Arrow keys walk over the plot cell by cell, Page Up and Down go from plot to plot, Enter picks. */
+  key(event) {
+    const plots = this.geometry?.plots ?? [];
+    if (!plots.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = this.cursor;
+    const here = at ? plots.findIndex((plot) => at.x >= plot.x && at.x <= plot.x + plot.width && at.y >= plot.y && at.y <= plot.y + plot.height) : -1;
+    const plot = plots[Math.max(0, here)];
+    const middle = ({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 });
+    let to = at ?? middle(plot);
+    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (arrows[event.key]) {
+      const [right, down] = arrows[event.key];
+      const cells = (range, px) => Math.max(1, px / Math.max(1, Math.abs(range[1] - range[0])));
+      const step = event.shiftKey ? 10 : 1;
+      const across = plot.x_log ? 4 : cells(plot.x_range, plot.width);
+      const along = plot.y_log ? 4 : cells(plot.y_range, plot.height);
+      if (at) to = { x: at.x + right * across * step, y: at.y + down * along * step };
+    } else if (event.key === "PageDown" || event.key === "PageUp") {
+      const next = (Math.max(0, here) + (event.key === "PageDown" ? 1 : plots.length - 1)) % plots.length;
+      to = middle(plots[next]);
+    } else if (event.key === "Enter" && at) {
+      this.pick(at.x, at.y);
+    } else if (event.key === "Escape" && at) {
+      event.preventDefault();
+      return this.point(null);
+    } else return;
+    event.preventDefault();
+    this.output.setAttribute("aria-live", "polite");
+    const { clientWidth, clientHeight } = this.canvas;
+    this.point(Math.min(clientWidth - 1, Math.max(1, to.x)), Math.min(clientHeight - 1, Math.max(1, to.y)));
+  }
+
+  tell() {
+    let text = "";
+    if (this.cursor && this.geometry && this.figure) {
+      const { x, y } = this.cursor;
+      try {
+        text = readout(this.figureText, JSON.stringify(this.geometry), this.values, x, y, this.view.words.locale) ?? "";
+      } catch (error) {
+        text = String(error.message ?? error);
+      }
+      const more = text && this.definition.more?.(this, x, y);
+      if (more) text += ` ${more}`;
+    }
+    this.output.textContent = text;
+  }
+}

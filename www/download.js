@@ -1,0 +1,62 @@
+// Downloads that say what went wrong. Errors carry the path of a sentence and its parts, so that each
+// reader is told in their language.
+
+/** The page's files are far smaller; more is a mistake, and would fill the memory. */
+const SIZE_BYTES_MAX = 8_000_000;
+
+/** An error that is told by a sentence of the locale files. */
+export class Told extends Error {
+  constructor(path, parts) {
+    super(`${path} ${JSON.stringify(parts)}`);
+    this.told = { path, parts };
+  }
+}
+
+/** What to tell of any error. */
+export const telling = (error, path = "problems.other", parts = {}) =>
+  error?.told ?? { path, parts: { ...parts, reason: String(error?.message ?? error).replace(/\.$/, "") } };
+
+/**
+ * The bytes of a file.
+ * @param {string | URL} address
+ * @returns {Promise<Uint8Array>}
+ */
+export async function download(address) {
+  const file = decodeURIComponent(new URL(address).pathname.split("/").pop());
+  const fail = (reason) => {
+    throw new Told("problems.download", { file, reason });
+  };
+  const tooLarge = (size) => {
+    throw new Told("problems.tooLarge", { file, size: (size / 1e6).toFixed(1), limit: SIZE_BYTES_MAX / 1e6 });
+  };
+  let response;
+  try {
+    response = await fetch(address);
+  } catch (error) {
+    fail(error.message);
+  }
+  if (!response.ok) fail(`${response.status} ${response.statusText || "error"}`);
+  const announced = Number(response.headers.get("content-length"));
+  if (announced > SIZE_BYTES_MAX) tooLarge(announced);
+  const chunks = [];
+  let size = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch((error) => fail(error.message));
+    if (done) break;
+    size += value.length;
+    if (size > SIZE_BYTES_MAX) {
+      await reader.cancel();
+      tooLarge(size);
+    }
+    chunks.push(value);
+  }
+  if (size === 0) throw new Told("problems.emptyFile", { file });
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}

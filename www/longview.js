@@ -1,0 +1,128 @@
+// The elements: <longview-alibi heads="8" length="64"> and its kin, for any page.
+import { element } from "./dom.js";
+import { start } from "./drawing.js";
+import { engine } from "./engine.js";
+import { PROPERTIES, SETTINGS, read, unusual, usual } from "./properties.js";
+import { tagOf } from "./share.js";
+import { Store } from "./store.js";
+import { View } from "./view.js";
+import { STYLE } from "./view-style.js";
+import { VIEWS } from "./views/index.js";
+import { load, pick } from "./words.js";
+
+/** Properties that are attributes. */
+const NAMES = [...Object.keys(PROPERTIES), "controls", "theme", "engine", "lang"];
+const attributeOf = (name) => name.replaceAll("_", "-");
+
+let sheet;
+/** One style sheet for all elements of a page. */
+function style() {
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+  }
+  return sheet;
+}
+
+/** The base of all elements; each view has its own. */
+export class LongviewElement extends HTMLElement {
+  static viewName = "";
+  static observedAttributes = NAMES.map(attributeOf);
+
+  constructor() {
+    super();
+    this.attachShadow({ mode: "open" });
+    this.shadowRoot.adoptedStyleSheets = [style()];
+    /** Set before the element is connected where several views share one state. */
+    this.store = null;
+    this.omit = [];
+    this.level = 2;
+    this.view = null;
+    this.generation = 0;
+  }
+
+  /** The present values of the view's properties. */
+  get state() {
+    return { ...this.store?.state };
+  }
+
+  connectedCallback() {
+    this.store ??= new Store(usual());
+    this.problems = [];
+    for (const name of NAMES) {
+      const text = this.getAttribute(attributeOf(name));
+      if (text !== null) this.take(name, text);
+    }
+    this.build();
+  }
+
+  disconnectedCallback() {
+    this.generation += 1;
+    this.view?.end();
+    this.view = null;
+    this.unfollow?.();
+  }
+
+  attributeChangedCallback(attribute, old, text) {
+    const name = attribute.replaceAll("-", "_");
+    if (!this.isConnected || !this.store || old === text || this.isReflecting) return;
+    this.problems = [];
+    if (text === null) this.store.set({ [name]: usual()[name] });
+    else this.take(name, text);
+    if (["lang", "controls"].includes(name)) {
+      this.view?.end();
+      this.view = null;
+      this.build();
+    } else this.tellProblems();
+  }
+
+  take(name, text) {
+    const { value, problem } = read(name, text);
+    this.store.set({ [name]: value });
+    if (problem) this.problems.push({ key: `attribute-${name}`, ...problem });
+  }
+
+  tellProblems() {
+    for (const { key, path, parts } of this.problems) this.view?.messages.show(key, path, parts);
+  }
+
+  async build() {
+    const generation = ++this.generation;
+    const { state } = this.store;
+    const lang = state.lang || this.closest("[lang]")?.getAttribute("lang") || this.ownerDocument.documentElement.lang;
+    const words = await load(pick([lang, ...navigator.languages]));
+    try {
+      await start();
+    } catch (error) {
+      this.shadowRoot.replaceChildren(element("p", { class: "messages", role: "alert", text: words.say("problems.wasm", { reason: error.message }) }));
+      return;
+    }
+    // Taken out of the page meanwhile, or built anew.
+    if (generation !== this.generation || !this.isConnected) return;
+    engine.choose(state.engine);
+    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, level: this.level });
+    this.unfollow = this.store.follow((changed) => {
+      if (changed.has("engine")) engine.choose(this.store.state.engine);
+      this.dispatchEvent(new CustomEvent("longview-change", { bubbles: true, composed: true, detail: Object.fromEntries([...changed].map((name) => [name, this.store.state[name]])) }));
+    });
+    this.tellProblems();
+    this.dispatchEvent(new CustomEvent("longview-ready", { bubbles: true, composed: true }));
+  }
+}
+
+/** The element class of each view, by the view's name. */
+export const elements = Object.fromEntries(
+  Object.keys(VIEWS).map((name) => [
+    name,
+    class extends LongviewElement {
+      static viewName = name;
+    },
+  ]),
+);
+
+for (const [name, constructor] of Object.entries(elements)) {
+  // A page may load two copies; the first one stays.
+  if (!customElements.get(tagOf(name))) customElements.define(tagOf(name), constructor);
+}
+
+export { PROPERTIES, SETTINGS, tagOf, unusual };

@@ -1,0 +1,181 @@
+// The page: it shows the views side by side with one shared state, which is its address; or, embedded, one of them.
+import { encodingChips, makeControl } from "./controls.js";
+import { element } from "./dom.js";
+import { start as startDrawing, colours } from "./drawing.js";
+import { engine } from "./engine.js";
+import { tagOf } from "./longview.js";
+import { Messages } from "./messages.js";
+import { Player } from "./play.js";
+import { ENCODINGS, TRAINED_LENGTH, format, parse } from "./properties.js";
+import { runKey } from "./run.js";
+import { Store } from "./store.js";
+import { LANGUAGES, load, pick } from "./words.js";
+
+const root = document.documentElement;
+root.dataset.longview = "page";
+const { state, problems } = parse(location.search);
+const store = new Store(state);
+const main = document.getElementById("main");
+
+/** The controls that the bar on top holds for all views of the page. */
+const SHARED = ["encoding", "length", "heads"];
+
+function chooseTheme() {
+  const isDark = state.theme === "dark" || (state.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.dataset.theme = isDark ? "dark" : "light";
+}
+
+let addressTimer;
+/** The address follows, but not at every move: browsers limit how often it may change. */
+function keepAddress() {
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(() => {
+    const query = format(state);
+    try {
+      history.replaceState(null, "", query ? `?${query}` : location.pathname);
+    } catch {
+      // A sandboxed frame and a file have no address to change; the page works without.
+    }
+  }, 200);
+}
+
+/** Makes a view's element that shares the page's state. */
+function makeView(name, { omit = [], level = 2 } = {}) {
+  const made = document.createElement(tagOf(name));
+  Object.assign(made, { store, omit, level });
+  return made;
+}
+
+/** The whole page: the bar, the chosen encoding's view, and what the live models show. */
+function buildAll(words) {
+  const holder = element("div", { class: "stage", id: "stage" });
+  const views = {};
+  const show = (name) => {
+    const before = holder.firstElementChild;
+    if (before === views[name] && before) return;
+    views[name] ??= makeView(name, { omit: SHARED });
+    holder.replaceChildren(views[name]);
+  };
+  show(state.encoding);
+  store.follow((changed) => changed.has("encoding") && show(state.encoding));
+  main.append(
+    bar(words),
+    holder,
+    makeView("attention", { omit: SHARED }),
+    makeView("perplexity", { omit: SHARED }),
+    makeView("compare", { omit: SHARED }),
+  );
+}
+
+/** Encoding, heads, length and play: what stays on top while the reader scrolls. */
+function bar(words) {
+  const view = { words, state, change: (part) => {
+    if (player.isPlaying && "length" in part) player.stop();
+    store.set(part);
+  } };
+  const controls = [encodingChips("encoding", view), makeControl("heads", view), makeControl("length", view)];
+  const button = element("button", { type: "button", class: "play" });
+  const player = new Player((length) => store.set({ length }), () => showPlaying());
+  const showPlaying = () => (button.textContent = words.say(player.isPlaying ? "tools.stop" : "tools.play"));
+  button.addEventListener("click", () => {
+    if (player.isPlaying) player.stop();
+    else player.start();
+    showPlaying();
+  });
+  showPlaying();
+  const show = () => {
+    for (const control of controls) control.show(state);
+    // Only ALiBi's pictures are made for any number of heads.
+    controls[1].element.classList.toggle("idle", state.encoding !== "alibi");
+  };
+  store.follow(show);
+  show();
+  return element("form", { class: "bar", id: "bar", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() },
+    ...controls.map((control) => control.element), button);
+}
+
+/** Tells the host page how high this one is, so that it can fit the frame. */
+function postHeight() {
+  const tell = () => {
+    const height = Math.ceil(root.getBoundingClientRect().height);
+    parent.postMessage({ type: "longview:height", height, view: state.view }, "*");
+  };
+  new ResizeObserver(tell).observe(root);
+  tell();
+}
+
+/** The words of the document itself, in the reader's language. */
+function translate(words) {
+  root.lang = words.locale;
+  document.title = words.say("page.pageTitle");
+  for (const item of document.querySelectorAll("[data-words]")) item.textContent = words.say(item.dataset.words, { trained: TRAINED_LENGTH });
+}
+
+function languageMenu(words) {
+  const select = element("select", { "aria-label": words.say("page.language") });
+  for (const [name, title] of Object.entries(LANGUAGES)) {
+    const option = new Option(title, name);
+    option.lang = name;
+    select.append(option);
+  }
+  select.value = words.locale;
+  // The whole page changes its words: opened anew, with the same state.
+  select.addEventListener("change", () => (location.search = `?${format({ ...state, lang: select.value })}`));
+  return select;
+}
+
+function themeMenu(words) {
+  const select = element("select", { "aria-label": words.say("page.theme"), onchange: () => store.set({ theme: select.value }) });
+  for (const name of ["auto", "light", "dark"]) select.append(new Option(words.say(`page.themes.${name}`), name));
+  select.value = state.theme;
+  return select;
+}
+
+async function build() {
+  chooseTheme();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", chooseTheme);
+  const words = await load(pick([state.lang, ...navigator.languages]));
+  state.lang ||= "";
+  translate(words);
+  const messages = new Messages(words);
+  messages.element.id = "messages";
+  main.before(messages.element);
+  problems.forEach(({ path, parts }, index) => messages.show(`address-${index}`, path, parts));
+  try {
+    await startDrawing();
+  } catch (error) {
+    messages.show("wasm", "problems.wasm", { reason: error.message });
+    root.dataset.ready = "failed";
+    return;
+  }
+  for (const [name, colour] of Object.entries(JSON.parse(colours())[root.dataset.theme])) root.style.setProperty(`--colour-${name}`, colour);
+  engine.choose(state.engine);
+  store.follow((changed) => {
+    keepAddress();
+    if (changed.has("theme")) chooseTheme();
+    if (changed.has("engine")) engine.choose(state.engine);
+  });
+  const isEmbedded = state.embed;
+  root.classList.toggle("embedded", isEmbedded);
+  if (!isEmbedded) document.getElementById("menus").append(themeMenu(words), languageMenu(words));
+  if (state.view === "all") buildAll(words);
+  else {
+    root.classList.add("single");
+    main.append(makeView(state.view, { level: isEmbedded ? 2 : 2 }));
+    if (!isEmbedded) main.append(element("p", {}, element("a", { href: location.pathname, text: words.say("page.allViews") })));
+  }
+  if (isEmbedded && parent !== window) postHeight();
+  requestAnimationFrame(() => requestAnimationFrame(() => (root.dataset.ready = "picture")));
+  engine.follow((what) => {
+    if (what === "verdict" && engine.verdict) root.dataset.ready = "engine";
+  });
+}
+
+/** For the console and the tests. */
+window.longview = {
+  state: () => ({ ...state }),
+  results: () => engine.run(runKey(state)).all(),
+  engine,
+  ENCODINGS,
+};
+build();

@@ -1,0 +1,90 @@
+// One measurement of perplexity, as far as it has come.
+import { ENCODINGS, TRAINED_LENGTH } from "./properties.js";
+
+/** Runs that measure the same are one. */
+export const runKey = ({ text, past, max }) => [text, past, max].join("|");
+
+export class Run {
+  /** @param {string} key */
+  constructor(key) {
+    this.key = key;
+    const [text, past] = key.split("|");
+    this.text = text;
+    this.past = past;
+    this.lengths = [];
+    /** Tokens that are scored at every length in the end. */
+    this.scored = 0;
+    this.tokens = 0;
+    /** @type {Map<string, {length: number, perplexity: number, standard_error: number | null, tokens: number}[]>} */
+    this.points = new Map();
+    this.undefined = new Set();
+    /** @type {Map<string, Float32Array>} losses by position, by `encoding|length` */
+    this.positions = new Map();
+    this.isFinished = false;
+    this.progress = 0;
+    this.stepsAtMost = 0;
+  }
+
+  take(message) {
+    switch (message.kind) {
+      case "planned":
+        this.lengths = message.lengths;
+        this.scored = message.scored;
+        this.tokens = message.of;
+        break;
+      case "points": {
+        this.points.set(message.encoding, better(this.points.get(message.encoding), message.points));
+        if (message.isUndefined) this.undefined.add(message.encoding);
+        this.isFinished = false;
+        this.stepsAtMost = Math.max(this.stepsAtMost, message.left + 1);
+        this.progress = 1 - message.left / this.stepsAtMost;
+        break;
+      }
+      case "position":
+        this.positions.set(`${message.encoding}|${message.length}`, message.losses);
+        break;
+      case "finished":
+        this.isFinished = true;
+        this.progress = 1;
+        break;
+    }
+  }
+
+  /** All points, one an encoding and length. */
+  all() {
+    return [...this.points].flatMap(([encoding, points]) => points.map((point) => ({ encoding, ...point })));
+  }
+
+  /** As the perplexity figure takes them; `note` is what must be said of a repeated last row. */
+  series(names, note) {
+    return ENCODINGS.filter((name) => names.includes(name) && this.points.get(name)?.length).map((name) => ({
+      encoding: name,
+      note: name === "learned" && this.past === "last" ? note : null,
+      points: this.points.get(name),
+    }));
+  }
+
+  /** What happened past L, one entry an encoding: `{name, at, value, length}` or `{name, isUndefined}`. */
+  findings(names) {
+    const found = [];
+    for (const name of ENCODINGS.filter((one) => names.includes(one))) {
+      const points = this.points.get(name) ?? [];
+      const at = points.find(({ length }) => length === TRAINED_LENGTH);
+      const last = points.at(-1);
+      if (this.undefined.has(name)) found.push({ name, isUndefined: true });
+      else if (at && last && last.length > TRAINED_LENGTH) {
+        found.push({ name, at: at.perplexity, value: last.perplexity, length: last.length });
+      }
+    }
+    return found;
+  }
+}
+
+/** Of each length the point that rests on more tokens: a worker that starts anew begins with few. */
+function better(old = [], now) {
+  const best = new Map(old.map((point) => [point.length, point]));
+  for (const point of now) {
+    if (!(best.get(point.length)?.tokens > point.tokens)) best.set(point.length, point);
+  }
+  return [...best.values()].sort((a, b) => a.length - b.length);
+}

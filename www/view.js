@@ -1,0 +1,259 @@
+// A view: a heading, controls, pictures, formula, and what is needed from the engine. The page's sections, the
+// elements in other pages and the embedded page are all made of this.
+import { Chart } from "./chart.js";
+import { encodingChips, makeControl } from "./controls.js";
+import { element } from "./dom.js";
+import { colours, speak } from "./drawing.js";
+import { engine } from "./engine.js";
+import { formula } from "./formulas.js";
+import { Messages } from "./messages.js";
+import { Player } from "./play.js";
+import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
+import { shareDialog } from "./share.js";
+import { statusLine } from "./status.js";
+import { VIEWS } from "./views/index.js";
+
+let nextId = 1;
+
+export class View {
+  /**
+   * @param {HTMLElement} host takes the view's content
+   * @param {string} name
+   * @param {import("./store.js").Store} store
+   * @param {import("./words.js").Words} words
+   * @param {{omit?: string[], level?: number}} [options] controls that stand elsewhere; the heading's level
+   */
+  constructor(host, name, store, words, { omit = [], level = 2 } = {}) {
+    this.host = host;
+    this.name = name;
+    this.id = nextId++;
+    this.store = store;
+    this.words = words;
+    this.definition = VIEWS[name];
+    this.messages = new Messages(words);
+    /** Ids of what is wanted of the engine, by what. */
+    this.wants = new Map();
+    this.isPaused = false;
+    this.isSeen = false;
+    speak(words);
+    this.build(omit, level);
+    this.chooseTheme();
+    this.ends = [
+      store.follow((changed) => this.take(changed)),
+      engine.follow((what, id) => this.hear(what, id)),
+      follow(matchMedia("(prefers-color-scheme: dark)"), () => this.chooseTheme()),
+      follow(matchMedia("(prefers-contrast: more)"), () => this.chooseTheme()),
+      follow(matchMedia("(forced-colors: active)"), () => this.chooseTheme()),
+    ];
+    // A view that nobody has come to yet asks nothing of the engine.
+    const sights = new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) return;
+      sights.disconnect();
+      this.isSeen = true;
+      this.ask();
+    }, { rootMargin: "300px" });
+    sights.observe(this.root);
+    this.ends.push(() => sights.disconnect());
+    this.update();
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  /** What the engine has found for this view. */
+  get data() {
+    const wanted = this.definition.data?.(this.state) ?? {};
+    const attentions = {};
+    for (const slot of Object.keys(wanted.attention ?? {})) attentions[slot] = engine.attentions.get(this.slot(slot)) ?? null;
+    return { weights: engine.weights, attentions, run: wanted.run ? engine.runOf(wanted.run) : null, words: this.words };
+  }
+
+  slot(name) {
+    return `${this.id}:${name}`;
+  }
+
+  build(omit, level) {
+    const { words, name, definition } = this;
+    const say = (path) => words.say(`views.${name}.${path}`);
+    const { controls: shown } = this.state;
+    const isShown = (control) => !omit.includes(control) && (shown === "all" || shown.split(",").includes(control));
+    this.controls = definition.controls.filter((control) => isShown(control.name ?? control)).map((control) =>
+      control.chips ? encodingChips(control.name, this) : makeControl(control.name ?? control, this, control.limits),
+    );
+    this.charts = definition.charts.map((chart) => new Chart(chart, this));
+    this.player = new Player(
+      (length) => this.store.set({ length }),
+      () => this.showPlaying(),
+    );
+    this.playButton = element("button", { type: "button", class: "play", onclick: () => this.play() });
+    const hasPlay = definition.controls.includes("length") && isShown("length");
+    const tools = element("div", { class: "tools" });
+    if (hasPlay) tools.append(this.playButton);
+    if (shown !== "none" || !this.state.embed) {
+      tools.append(element("button", { type: "button", class: "share", text: words.say("tools.share"), onclick: () => shareDialog(this) }));
+    }
+    this.notes = element("p", { class: "notes" });
+    this.status = definition.data?.(this.state).run || definition.needsEngine ? statusLine(this) : null;
+    this.extra = definition.extra?.(this) ?? null;
+    this.title = element(`h${level}`, { text: say("title"), id: `longview-title-${this.id}` });
+    const math = formula(name, words);
+    this.root = element("section", { class: "view", "data-view": name, "aria-labelledby": this.title.id, lang: words.locale },
+      element("header", { class: "view-head" }, this.title, tools),
+      element("p", { class: "explain", text: say("explain") }),
+      ...(math ? [math] : []),
+      ...(this.controls.length ? [element("form", { class: "controls", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() }, ...this.controls.map((control) => control.element))] : []),
+      this.messages.element,
+      ...(this.status ? [this.status.element] : []),
+      this.notes,
+      element("div", { class: "charts" }, ...this.charts.map((chart) => chart.element)),
+      ...(this.extra ? [this.extra.element] : []),
+    );
+    this.showPlaying();
+    this.host.append(this.root);
+  }
+
+  showPlaying() {
+    this.playButton.textContent = this.words.say(this.player.isPlaying ? "tools.stop" : "tools.play");
+  }
+
+  play() {
+    if (this.player.isPlaying) this.player.stop();
+    else this.player.start();
+    this.showPlaying();
+  }
+
+  chooseTheme() {
+    const { theme } = this.state;
+    const isDark = theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+    this.theme = isDark ? "dark" : "light";
+    this.highContrast = matchMedia("(prefers-contrast: more)").matches || matchMedia("(forced-colors: active)").matches;
+    this.root.dataset.theme = this.theme;
+    this.root.classList.toggle("contrast", this.highContrast);
+    for (const [name, colour] of Object.entries(JSON.parse(colours())[this.theme])) {
+      this.root.style.setProperty(`--colour-${name}`, colour);
+    }
+    for (const chart of this.charts) chart.update();
+  }
+
+  /** Takes what the reader changed. */
+  change(part) {
+    // Who takes the slider in hand wants it to stay.
+    if (this.player.isPlaying && "length" in part) this.player.stop();
+    this.store.set(part);
+  }
+
+  take(changed) {
+    if (changed.has("theme")) this.chooseTheme();
+    if ([...changed].every((name) => Object.hasOwn(SETTINGS, name))) return;
+    this.update();
+    this.ask();
+  }
+
+  hear(what, id) {
+    if (what === "attention" && !id.startsWith(`${this.id}:`)) return;
+    if (what === "run" && this.wants.get("run")?.key !== id) return;
+    if (what === "problems") this.showProblems();
+    this.status?.show();
+    if (["attention", "weights", "run"].includes(what)) this.update();
+    if (what === "run") this.askPositions();
+  }
+
+  showProblems() {
+    const mine = (key) => this.isSeen && (key === "engine" || this.concerns(key));
+    for (const [key, problem] of engine.problems) {
+      if (!mine(key)) continue;
+      const retry = problem.retry ? () => engine.retry(key) : undefined;
+      this.messages.show(key, problem.path, problem.parts, { retry, dismiss: () => engine.dismiss(key) });
+    }
+    for (const key of this.messages.shown.keys()) {
+      if (/^(model|text|short|attention)-|^engine$/.test(key) && !engine.problems.has(key)) this.messages.hide(key);
+    }
+  }
+
+  concerns(key) {
+    const wanted = this.definition.data?.(this.state) ?? {};
+    const encodings = [
+      ...(wanted.weights ?? []),
+      ...Object.values(wanted.attention ?? {}).map(({ encoding }) => encoding),
+      ...(wanted.run?.order ?? []),
+    ];
+    if (key.startsWith("model-")) return encodings.includes(key.slice("model-".length));
+    if (key.startsWith("attention-")) return key.startsWith(`attention-${this.id}:`);
+    return Boolean(wanted.run || wanted.attention);
+  }
+
+  /** Makes everything show the state and what was found. */
+  update() {
+    const { state, data } = this;
+    for (const control of this.controls) control.show(state);
+    for (const chart of this.charts) {
+      const { figure, values } = chart.definition;
+      chart.show(figure(state, data), values?.(state, data));
+    }
+    this.notes.textContent = (this.definition.notes?.(state, data) ?? []).map(([path, parts]) => this.words.say(path, parts)).join(" ");
+    this.extra?.show(state, data);
+    this.status?.show();
+  }
+
+  /** Asks the engine for what the state needs; what is no longer needed is dropped. */
+  ask() {
+    if (!this.isSeen) return;
+    const wanted = this.definition.data?.(this.state) ?? {};
+    for (const encoding of wanted.weights ?? []) {
+      if (!engine.weights.has(encoding)) this.want(`weights ${encoding}`, { kind: "weights", encoding });
+    }
+    for (const [slot, request] of Object.entries(wanted.attention ?? {})) {
+      const isUndefined = request.encoding === "learned" && request.past === "undefined" && request.length > TRAINED_LENGTH;
+      if (isUndefined) engine.attentions.delete(this.slot(slot));
+      else this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...request });
+    }
+    if (wanted.run) {
+      const run = engine.runOf(wanted.run);
+      this.want("run", { kind: "run", run: run.key, ...wanted.run, paused: this.isPaused });
+      this.askPositions();
+    }
+    this.showProblems();
+  }
+
+  /** Wants something of the engine, unless exactly that is wanted already. */
+  want(name, want) {
+    const text = JSON.stringify(want);
+    const have = this.wants.get(name);
+    if (have?.text === text) return;
+    this.wants.set(name, { id: engine.want(want, have?.id), text, key: want.run });
+  }
+
+  askPositions() {
+    const positionsOf = this.definition.data?.(this.state).positionsOf;
+    const key = this.wants.get("run")?.key;
+    if (!positionsOf || !key) return;
+    const run = engine.run(key);
+    const positions = positionsOf(this.state, run);
+    const points = run.points.get(positions.encoding) ?? [];
+    const tokens = points.find(({ length }) => length === positions.length)?.tokens;
+    if (tokens) this.want("position", { kind: "position", run: key, ...positions, tokens });
+  }
+
+  setPaused(isPaused) {
+    this.isPaused = isPaused;
+    this.ask();
+    this.status?.show();
+  }
+
+  /** Ends all that outlives the element. */
+  end() {
+    if (this.player.isPlaying) this.player.stop();
+    for (const end of this.ends) end();
+    for (const chart of this.charts) chart.end();
+    for (const { id } of this.wants.values()) engine.drop(id);
+    for (const slot of engine.attentions.keys()) if (slot.startsWith(`${this.id}:`)) engine.attentions.delete(slot);
+    this.root.remove();
+  }
+}
+
+/** Follows a media query; gives what ends it. */
+function follow(query, action) {
+  query.addEventListener("change", action);
+  return () => query.removeEventListener("change", action);
+}

@@ -1,0 +1,33 @@
+// All views. Each file says which controls a view has, which pictures they make, and what it needs of the engine.
+import alibi from "./alibi.js";
+import attention from "./attention.js";
+import compare from "./compare.js";
+import learned from "./learned.js";
+import none from "./none.js";
+import perplexity from "./perplexity.js";
+import rotary from "./rotary.js";
+import sinusoidal from "./sinusoidal.js";
+import t5_bias from "./t5_bias.js";
+
+/**
+ * @typedef {object} ViewDefinition
+ * @property {(string | {name: string, limits?: object, chips?: boolean})[]} controls names of properties, in order
+ * @property {ChartDefinition[]} charts
+ * @property {(state: any) => object} [data] what the engine is to give: `{weights: [encoding], attention: {slot: request},
+ *   run: {text, past, max, order}, positionsOf: (state, run) => {encoding, length}}`
+ * @property {(state: any, data: any) => [string, object?][]} [notes] sentences under the controls
+ * @property {(view: any) => {element: HTMLElement, show: (state: any, data: any) => void}} [extra] what is no picture
+ *
+ * @typedef {object} ChartDefinition
+ * @property {string} id
+ * @property {boolean} [wide] takes the whole width
+ * @property {(width: number, state: any) => number} height in CSS px for a width
+ * @property {(state: any, data: any) => object | null} figure as the library's `Figure`; null hides the picture
+ * @property {(state: any, data: any) => Float32Array | null} [values]
+ * @property {(plot: number, state: any) => object} [pick] the change that a click on a plot makes
+ * @property {Function} [drag] begins a drag; gives what a move changes
+ * @property {(chart: any, x: number, y: number) => string} [more] words after the readout
+ */
+
+/** @type {Record<string, ViewDefinition>} */
+export const VIEWS = { none, learned, sinusoidal, rotary, t5_bias, alibi, attention, perplexity, compare };

@@ -1,0 +1,52 @@
+import { PROPERTIES } from "../properties.js";
+import { trained_length, within } from "./common.js";
+
+const turns = ({ rotated, base, pairing }) => ({ d_head: rotated, base, pairing });
+
+/** The position nearest to `now` at which a pair's hand points at `angle`, clockwise from the top. */
+export function positionAt(angle, frequency, now) {
+  const turn = (2 * Math.PI) / frequency;
+  const first = angle / frequency;
+  const position = Math.round(first + Math.round((now - first) / turn) * turn);
+  const { low, high } = PROPERTIES.query;
+  return Math.min(high, Math.max(low, position));
+}
+
+/** How far two angles lie apart, without whole turns. */
+const apart = (a, b) => Math.abs(Math.atan2(Math.sin(a - b), Math.cos(a - b)));
+
+/** The hand nearest to the pointer follows it. */
+function drag({ plots }, x, y, state) {
+  const plot = plots.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);
+  if (!plot) return null;
+  const frequency = state.base ** ((-2 * plot.index) / state.rotated);
+  const angle = (px, py) => Math.atan2(px - plot.x - plot.width / 2, plot.y + plot.height / 2 - py);
+  const start = angle(x, y);
+  const hand = apart(start, state.query * frequency) <= apart(start, state.key * frequency) ? "query" : "key";
+  let now = state[hand];
+  return (px, py) => {
+    now = positionAt(angle(px, py), frequency, now);
+    return { [hand]: now };
+  };
+}
+
+export default {
+  controls: ["query", "key", "rotated", "base", "pairing", "length"],
+  charts: [
+    {
+      id: "dials",
+      wide: true,
+      height: (width, { rotated }) => Math.max(300, Math.min(560, width * (rotated > 32 ? 0.6 : 0.4) + (width < 520 ? 180 : 60))),
+      figure: ({ query, key, ...state }) => ({ figure: "rotary", ...turns(state), query, key, trained_length }),
+      drag,
+    },
+    {
+      id: "scores",
+      height: within(300, 0.98, 540),
+      figure: ({ query, key, length, ...state }) => ({ figure: "rotary_scores", ...turns(state), length: Math.min(length, 128), query, key, trained_length }),
+    },
+    { id: "decay", height: within(300, 0.98, 540), figure: ({ length, rotated, base }) => ({ figure: "rotary_decay", d_head: rotated, base, length, trained_length }) },
+    { id: "wavelengths", height: within(280, 0.9, 460), figure: ({ length, rotated, base }) => ({ figure: "wavelengths", d_head: rotated, base, length, trained_length }) },
+    { id: "table", height: within(280, 0.9, 460), figure: ({ length, ...state }) => ({ figure: "rotary_table", ...turns(state), length, trained_length }) },
+  ],
+};

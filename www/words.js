@@ -1,0 +1,95 @@
+// The page's words, one file a language in locales/. Sentences have `{names}` that are filled in.
+import en from "./locales/en.json";
+
+const LOADERS = {
+  en: async () => en,
+  "zh-Hant": async () => (await import("./locales/zh-Hant.json")).default,
+};
+/** The languages, by their own names. */
+export const LANGUAGES = { en: "English", "zh-Hant": "繁體中文" };
+
+/** @type {Map<string, Promise<Words>>} */
+const loaded = new Map();
+
+/**
+ * The language that fits the wishes best, in order: an address's or element's, then the browser's.
+ * @param {readonly (string | null | undefined)[]} wishes
+ * @returns {string}
+ */
+export function pick(wishes) {
+  for (const wish of wishes) {
+    const tag = (wish ?? "").toLowerCase();
+    if (/^zh\b(?!-hans|-cn|-sg)/.test(tag)) return "zh-Hant";
+    if (/^en\b/.test(tag)) return "en";
+  }
+  return "en";
+}
+
+/** @param {string} locale */
+export function load(locale) {
+  const name = Object.hasOwn(LOADERS, locale) ? locale : "en";
+  if (!loaded.has(name)) {
+    const words = LOADERS[name]().then((file) => new Words(name, file));
+    // A chunk that could not be fetched must not leave the page without words.
+    loaded.set(name, words.catch(() => new Words("en", en)));
+  }
+  return loaded.get(name);
+}
+
+export class Words {
+  /**
+   * @param {string} locale
+   * @param {object} file
+   */
+  constructor(locale, file) {
+    this.locale = locale;
+    this.file = file;
+  }
+
+  /** The words of the charts, for the module that draws. */
+  get chart() {
+    return JSON.stringify(this.file.chart);
+  }
+
+  /** Whether there is a sentence at a path. */
+  has(path) {
+    return typeof this.find(path) === "string";
+  }
+
+  find(path) {
+    let found = this.file;
+    for (const step of path.split(".")) found = found?.[step];
+    return found;
+  }
+
+  /**
+   * The sentence at a path such as `problems.download`, filled in.
+   * @param {string} path
+   * @param {Record<string, unknown>} [parts]
+   * @returns {string}
+   */
+  say(path, parts) {
+    const sentence = this.find(path);
+    if (typeof sentence !== "string") return path;
+    if (!parts) return sentence;
+    return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in parts ? String(parts[name]) : whole));
+  }
+
+  encoding(name) {
+    return this.say(`chart.encoding_${name}`);
+  }
+
+  /** A number for readers: a few significant digits. */
+  number(value, digits = 3) {
+    if (!Number.isFinite(value)) return "–";
+    return new Intl.NumberFormat(this.locale, { maximumSignificantDigits: digits }).format(value);
+  }
+
+  count(value) {
+    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 0 }).format(value);
+  }
+
+  percent(share) {
+    return share > 0 && share < 1e-4 ? `< ${this.number(0.01)} %` : `${this.number(100 * share, 2)} %`;
+  }
+}
