@@ -24,6 +24,9 @@ h1, h2, h3 { margin: 0; line-height: 1.25; letter-spacing: -.01em; font-weight: 
 h1, h2 { font-size: 1.45rem; }
 h3 { font-size: .98rem; font-weight: 620; }
 .explain { margin: 0 0 .7rem; max-width: var(--measure); color: var(--quiet); text-wrap: pretty; }
+.intro { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: center; justify-content: space-between; }
+.intro .explain { flex: 1 1 26rem; }
+.intro .formula { flex: 0 1 auto; max-width: 100%; }
 .notes { margin: .3rem 0 .8rem; font-size: .92rem; color: var(--quiet); max-width: 92ch; }
 .notes:empty { display: none; }
 .tools { display: flex; flex-wrap: wrap; gap: .5rem; }
@@ -64,7 +67,7 @@ input[type="range"].past { accent-color: var(--past); }
 .mark::before { content: ""; position: absolute; left: 50%; bottom: 1.05em; width: 1px; height: .4rem; background: var(--quiet); }
 .field { display: grid; gap: .1rem; min-width: 0; max-width: 100%; }
 .field label { display: grid; gap: .1rem; }
-.field.broad { flex: 1 1 20rem; }
+.field.broad { flex: 1 1 16rem; max-width: 40rem; }
 .field select { max-width: 100%; min-width: 0; text-overflow: ellipsis; }
 .check { display: inline-flex; align-items: center; gap: .45rem; font-size: .9rem; min-height: 2rem; cursor: pointer; }
 .check input { width: 1.05rem; height: 1.05rem; accent-color: var(--accent); margin: 0; }

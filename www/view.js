@@ -100,8 +100,7 @@ export class View {
     const math = formula(name, words);
     this.root = element("section", { class: "view", "data-view": name, "aria-labelledby": this.title.id, lang: words.locale },
       element("header", { class: "view-head" }, this.title, tools),
-      element("p", { class: "explain", text: say("explain") }),
-      ...(math ? [math] : []),
+      element("div", { class: "intro" }, element("p", { class: "explain", text: say("explain") }), ...(math ? [math] : [])),
       ...(this.controls.length ? [element("form", { class: "controls", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() }, ...this.controls.map((control) => control.element))] : []),
       this.messages.element,
       ...(this.status ? [this.status.element] : []),

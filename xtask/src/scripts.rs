@@ -24,7 +24,8 @@ pub fn bundle() -> Result<()> {
     output(esbuild(&["www/longview.js", "www/page.js"]).args([
         "--format=esm",
         "--splitting",
-        "--chunk-names=chunks/[name]-[hash]",
+        // Beside the entries: what they fetch stands relative to them.
+        "--chunk-names=chunk-[name]-[hash]",
         "--outdir=pkg",
     ]))?;
     // Of one piece: a worker may be started from a copy that has no address to load more from.
@@ -53,9 +54,14 @@ pub fn esbuild(entries: &[&str]) -> Command {
 
 /// Chunks of earlier builds would be published for ever.
 fn remove_chunks(package: &Path) -> Result<()> {
-    let chunks = package.join("chunks");
-    if chunks.is_dir() {
-        fs::remove_dir_all(&chunks).with_context(|| format!("{} cannot be removed", chunks.display()))?;
+    let entries = fs::read_dir(package).with_context(|| format!("{} cannot be read", package.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("chunk-"))
+        {
+            fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
+        }
     }
     Ok(())
 }
