@@ -36,7 +36,7 @@ export default {
     {
       id: "dials",
       wide: true,
-      height: (width, { rotated }) => Math.max(300, Math.min(560, width * (rotated > 32 ? 0.6 : 0.4) + (width < 520 ? 180 : 60))),
+      height: (width, { rotated }) => Math.max(300, Math.min(560, width * (rotated > 32 ? 0.6 : 0.36) + (width < 520 ? 200 : 40))),
       figure: ({ query, key, ...state }) => ({ figure: "rotary", ...turns(state), query, key, trained_length }),
       drag,
     },
