@@ -131,7 +131,7 @@ fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel]
 
 /// Heights for labels wanted at `wanted` (ascending), at least `line` apart and, if they fit, between
 /// `top` and `bottom`; overlapping ones spread around their common middle.
-fn spread(wanted: &[f64], line: f64, top: f64, bottom: f64) -> Vec<f64> {
+pub(super) fn spread(wanted: &[f64], line: f64, top: f64, bottom: f64) -> Vec<f64> {
     // Groups of touching labels: (first height, how many).
     let mut groups: Vec<(f64, usize)> = Vec::new();
     for &y in wanted {

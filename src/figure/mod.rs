@@ -6,6 +6,7 @@
 
 mod alibi;
 mod alibi_slopes;
+mod alibi_softmax;
 mod attention;
 mod bitmap;
 mod chart;
@@ -48,6 +49,7 @@ mod words;
 
 pub use alibi::AlibiMatrices;
 pub use alibi_slopes::AlibiSlopes;
+pub use alibi_softmax::AlibiSoftmax;
 pub use attention::Attention;
 pub use bitmap::Bitmap;
 pub use colour::{Rgb, encoding_colour};

@@ -54,6 +54,7 @@ figures! {
     RotaryScores = "rotary_scores";
     RotaryDecay = "rotary_decay";
     AlibiSlopes = "alibi_slopes";
+    AlibiSoftmax = "alibi_softmax";
 }
 
 crate::json::tagged!(Figure, "figure");

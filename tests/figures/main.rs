@@ -3,6 +3,7 @@
 #![cfg(feature = "figures")]
 
 mod drawing;
+mod heads;
 mod numbers;
 
 use longview::encoding::{Layout, Pairing};
@@ -248,6 +249,9 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
             vec![],
         ),
     ]
+    .into_iter()
+    .chain(heads::all(length, trained_length))
+    .collect()
 }
 
 fn t5_matrix(length: usize, trained_length: usize, bidirectional: bool) -> Figure {
