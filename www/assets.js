@@ -43,3 +43,13 @@ export const address = (name) => PLACES[name]();
 /** The addresses of all files, for the worker. */
 export const addresses = () =>
   isOffline() ? {} : Object.fromEntries(Object.entries(PLACES).map(([name, place]) => [name, place().href]));
+
+/**
+ * The folder that this package is served from; null in the offline file, and where a bundler has taken the
+ * package apart: then there is neither its page nor its script at an address.
+ */
+export function folder() {
+  if (isOffline()) return null;
+  const worker = address("worker.js").href;
+  return worker.endsWith("/worker.js") ? new URL(".", worker).href : null;
+}

@@ -1,6 +1,7 @@
 // The page's side of the engine: one worker for all views of a page, started when a view first needs a
 // model. What it found is kept here, so that views come and go and nothing is measured twice.
-import { address, addresses, bytes, has } from "./assets.js";
+import { address, addresses, bytes, has, isOffline } from "./assets.js";
+import { download, telling } from "./download.js";
 import { Run, runKey } from "./run.js";
 
 /** A GPU that has not passed its self-check by then has stopped answering. */
@@ -55,7 +56,12 @@ class Engine {
     this.worker?.terminate();
     this.verdict = null;
     this.loading = null;
-    const worker = await makeWorker();
+    let worker;
+    try {
+      worker = await makeWorker();
+    } catch (error) {
+      return this.die(telling(error).parts.reason);
+    }
     this.worker?.terminate();
     this.worker = worker;
     worker.addEventListener("message", ({ data }) => {
@@ -174,17 +180,14 @@ class Engine {
   }
 }
 
-/** Starts the worker; the only place that knows how. */
+/** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
 async function makeWorker() {
-  const inside = bytes("worker.js");
-  if (inside) {
-    return new Worker(URL.createObjectURL(new Blob([inside], { type: "text/javascript" })), { type: "module" });
-  }
-  const place = address("worker.js");
-  if (place.origin === location.origin && self.origin !== "null") return new Worker(place, { type: "module" });
-  // From another origin, or in a sandboxed frame, only a script of our own may start as a worker.
-  const script = `import ${JSON.stringify(place.href)};`;
-  return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })), { type: "module" });
+  const place = has("worker.js") && !isOffline() ? address("worker.js") : null;
+  if (place?.origin === location.origin && self.origin !== "null") return new Worker(place);
+  // From another origin, in a sandboxed frame and in the offline file only a script of our own may start as a
+  // worker, and it may import nothing: a copy of the whole.
+  const script = bytes("worker.js") ?? (await download(place));
+  return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
 }
 
 /** The one engine of the page. */

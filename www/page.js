@@ -157,7 +157,9 @@ async function build() {
   });
   const isEmbedded = state.embed;
   root.classList.toggle("embedded", isEmbedded);
-  if (!isEmbedded) document.getElementById("menus").append(themeMenu(words), languageMenu(words));
+  // A document without an address of its own cannot be opened anew in another language.
+  const canReopen = !/^(about|data|blob):/.test(location.href);
+  if (!isEmbedded) document.getElementById("menus").append(themeMenu(words), ...(canReopen ? [languageMenu(words)] : []));
   if (state.view === "all") buildAll(words);
   else {
     root.classList.add("single");

@@ -1,4 +1,5 @@
 // Ways to show a view elsewhere: a link, a frame, an element.
+import { folder, isOffline } from "./assets.js";
 import { element } from "./dom.js";
 import { PROPERTIES, format, unusual } from "./properties.js";
 
@@ -10,27 +11,41 @@ export const tagOf = (name) => `longview-${name.replaceAll("_", "-")}`;
 
 const escape = (text) => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 
-/** The page that embeds come from: this one, or where the elements were loaded from. */
+/** The page that links and frames lead to; null where there is none at an address. */
 function pageAddress() {
-  if (document.documentElement.dataset.longview === "page") return new URL(location.pathname, location.href).href;
-  return new URL("../index.html", import.meta.url).href;
+  const isPage = document.documentElement.dataset.longview === "page";
+  // A document without an address of its own is the offline file inside another page.
+  if (isPage && !/^(about|data|blob):/.test(location.href)) return location.href.split(/[?#]/)[0];
+  if (isPage) return "longview.html";
+  const place = folder();
+  return place && `${place}page.html`;
 }
 
-/** Link, frame and element of a view as it stands. */
+/** How a page of the reader's gets the elements; null where only the offline file is at hand. */
+function scriptCode() {
+  if (isOffline()) return null;
+  const place = folder();
+  // A bundler knows the package by its name.
+  return place ? `<script type="module" src="${escape(`${place}longview.js`)}"></script>` : '<script type="module">import "longview";</script>';
+}
+
+/** Link, frame and element of a view as it stands; null what cannot be had here. */
 export function codes(view) {
   const { name, state, definition, title } = view;
   const names = propertiesOf(definition).filter((one) => Object.hasOwn(PROPERTIES, one));
+  const set = unusual(state, [...names, "lang", "theme"]);
   const page = pageAddress();
-  const shown = [...names, "lang", "theme"];
-  const link = `${page}?${new URLSearchParams([["view", name], ...unusual(state, shown)])}`;
+  const at = (...more) => `${page}?${new URLSearchParams([["view", name], ...set, ...more])}`;
   const height = Math.ceil(view.root.getBoundingClientRect().height / 10) * 10;
-  const frame = `${page}?${new URLSearchParams([["view", name], ...unusual(state, shown), ["embed", "1"]])}`;
-  const iframe = `<iframe src="${escape(frame)}" title="${escape(title.textContent)}" width="100%" height="${height}" style="border:0" loading="lazy" allow="clipboard-write"></iframe>`;
-  const attributes = unusual(state, shown).map(([one, value]) => ` ${one.replaceAll("_", "-")}="${escape(value)}"`).join("");
-  const script = new URL("pkg/longview.js", page).href;
+  const iframe = `<iframe src="${escape(at(["embed", "1"]))}" title="${escape(title.textContent)}" width="100%" height="${height}" style="border:0" loading="lazy" allow="clipboard-write"></iframe>`;
+  const attributes = set.map(([one, value]) => ` ${one.replaceAll("_", "-")}="${escape(value)}"`).join("");
   const tag = tagOf(name);
-  const code = `<script type="module" src="${escape(script)}"></script>\n<${tag}${attributes}></${tag}>`;
-  return { link, iframe, element: code };
+  const script = scriptCode();
+  return {
+    link: page && at(),
+    iframe: page && iframe,
+    element: script && `${script}\n<${tag}${attributes}></${tag}>`,
+  };
 }
 
 /** Opens a dialog with the codes and buttons that copy them. */
@@ -61,7 +76,7 @@ export function shareDialog(view) {
   const title = element("h2", { text: words.say("share.title"), id: `longview-share-${view.id}` });
   const close = element("button", { type: "button", text: words.say("share.close"), onclick: () => dialog.close() });
   const dialog = element("dialog", { class: "share-dialog", "aria-labelledby": title.id },
-    title, element("p", { class: "explain", text: words.say("share.explain") }), part("link"), part("iframe"), part("element"), status, close);
+    title, element("p", { class: "explain", text: words.say("share.explain") }), ...Object.keys(all).filter((name) => all[name]).map(part), status, close);
   dialog.addEventListener("close", () => dialog.remove());
   view.root.append(dialog);
   dialog.showModal();

@@ -2,9 +2,11 @@
 
 mod bench;
 mod install;
+mod offline;
 mod package;
 mod scripts;
 mod serve;
+mod site;
 mod test;
 mod workspace;
 
@@ -27,6 +29,14 @@ enum Chore {
     /// Build pkg/ and serve the page on this machine
     #[command(after_help = "Examples:\n  cargo xtask serve\n  cargo xtask serve --port 9000 --no-open")]
     Serve(serve::Arguments),
+    /// Build the page as a folder for any static host, under any base path
+    #[command(after_help = "Example:\n  cargo xtask site --out /srv/www/longview")]
+    Site(site::Arguments),
+    /// Build the page as one file that works offline
+    #[command(
+        after_help = "Examples:\n  cargo xtask bundle\n  cargo xtask bundle --models alibi,rotary --out talk.html"
+    )]
+    Bundle(offline::Arguments),
     /// Install what is missing and run every test: native, kernels, real browser
     #[command(
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --native\n  cargo xtask test --browser -- --grep \"main path\""
@@ -58,6 +68,8 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Build(arguments) => package::build_within_budget(&arguments),
         Chore::Serve(arguments) => serve::run(&arguments),
+        Chore::Site(arguments) => site::run(&arguments),
+        Chore::Bundle(arguments) => offline::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),
         Chore::Train { arguments } => train(&arguments),
         Chore::Bench(arguments) => bench::run_all(&arguments),

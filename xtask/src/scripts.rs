@@ -28,10 +28,60 @@ pub fn bundle() -> Result<()> {
         "--chunk-names=chunk-[name]-[hash]",
         "--outdir=pkg",
     ]))?;
-    // Of one piece: a worker may be started from a copy that has no address to load more from.
-    output(esbuild(&["www/worker.js"]).args(["--format=esm", "--outfile=pkg/worker.js"]))?;
+    // Of one piece and no module: a worker may be started from a copy that has no address to load more from,
+    // and where a frame has no origin, browsers start no module from a copy.
+    fs::write(package.join("worker.js"), bundle_script("www/worker.js")?)
+        .context("pkg/worker.js cannot be written")?;
     copy(&root().join("www/longview.d.ts"), &package.join("longview.d.ts"))?;
+    copy_page(&package)?;
     copy_assets(&package.join("assets"))
+}
+
+/// The package carries its page: frames and links that elements offer lead there.
+fn copy_page(package: &Path) -> Result<()> {
+    let html = fs::read_to_string(root().join("index.html")).context("index.html cannot be read")?;
+    let html = html.replace("=\"www/", "=\"").replace("=\"pkg/", "=\"");
+    fs::write(package.join("page.html"), html).context("pkg/page.html cannot be written")?;
+    for name in ["style.css", "icon.svg"] {
+        copy(&root().join("www").join(name), &package.join(name))?;
+    }
+    Ok(())
+}
+
+/// A script and all that it imports as one classic script.
+pub fn bundle_script(entry: &str) -> Result<String> {
+    output(esbuild(&[entry]).arg("--format=iife"))
+}
+
+/// What readers of the built package load, relative to pkg/.
+pub fn package_files() -> Result<Vec<PathBuf>> {
+    let package = root().join("pkg");
+    let mut files: Vec<PathBuf> = [
+        "longview.js",
+        "page.js",
+        "worker.js",
+        "figures_bg.wasm",
+        "engine_bg.wasm",
+        "page.html",
+        "style.css",
+        "icon.svg",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
+    files.extend(chunks(&package)?);
+    for file in asset_files()? {
+        files.push(Path::new("assets").join(file.file_name().unwrap_or_default()));
+    }
+    Ok(files)
+}
+
+/// The names of the shipped models.
+pub fn model_names() -> Result<Vec<String>> {
+    let models = asset_files()?.into_iter();
+    let models = models.filter(|file| file.extension().is_some_and(|ending| ending == "safetensors"));
+    Ok(models
+        .filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned()))
+        .collect())
 }
 
 /// esbuild with what all bundles share.
@@ -53,17 +103,24 @@ pub fn esbuild(entries: &[&str]) -> Command {
 }
 
 /// Chunks of earlier builds would be published for ever.
-fn remove_chunks(package: &Path) -> Result<()> {
-    let entries = fs::read_dir(package).with_context(|| format!("{} cannot be read", package.display()))?;
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("chunk-"))
-        {
-            fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
-        }
+pub fn remove_chunks(package: &Path) -> Result<()> {
+    for name in chunks(package)? {
+        let path = package.join(name);
+        fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
     }
     Ok(())
+}
+
+/// The names of a package's chunks.
+fn chunks(package: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(package).with_context(|| format!("{} cannot be read", package.display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut chunks: Vec<PathBuf> = names
+        .filter(|name| name.to_string_lossy().starts_with("chunk-"))
+        .map(PathBuf::from)
+        .collect();
+    chunks.sort();
+    Ok(chunks)
 }
 
 /// The files that go to pkg/assets/.

@@ -84,3 +84,10 @@ fn every_chore_in_the_documents_exists() {
         }
     }
 }
+
+#[test]
+fn the_package_for_npm_has_the_crates_version() {
+    let text = std::fs::read_to_string(root().join("pkg/package.json")).unwrap();
+    let package: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+}
