@@ -6,8 +6,9 @@ use super::frame;
 use super::geometry::{Plot, PlotKind, Rect};
 use super::legend::Legend;
 use super::order::sort_few;
+use super::panels;
 use super::scale::{Scale, within};
-use super::scene::{Align, Scene, Stroke, Text};
+use super::scene::{Align, Scene, Text};
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
@@ -238,21 +239,10 @@ fn compose(scene: &mut Scene, style: &Style, slopes: &[f64], length: usize, trai
         let x = Scale::linear([0.0, length as f64], [panel.x, panel.right()]);
         let y = Scale::linear([length as f64, 0.0], [panel.bottom(), panel.y]);
         if show_trained {
-            let stroke = Stroke::new(ink.strong, 1.0).dashed(3.0, 2.5);
-            let (at_x, at_y) = (
-                style.snap_hair(x.px(trained as f64)),
-                style.snap_hair(y.px(trained as f64)),
-            );
-            for ends in [
-                [[at_x, panel.y], [at_x, panel.bottom()]],
-                [[panel.x, at_y], [panel.right(), at_y]],
-            ] {
-                scene.line(ends, Stroke::new(ink.paper, 2.5).alpha(0.6));
-                scene.line(ends, stroke);
-            }
+            panels::mark_trained(scene, style, panel, [&x, &y], trained);
         }
         if row == rows - 1 && column == 0 {
-            axes(
+            panels::axes(
                 scene,
                 style,
                 panel,
@@ -269,23 +259,7 @@ fn compose(scene: &mut Scene, style: &Style, slopes: &[f64], length: usize, trai
 
     frame::heading(scene, style, shift, size * 0.6, style.words().say("query_key"));
     if show_trained {
-        let y = size * 2.1;
-        scene.line(
-            [[shift + 1.0, y], [shift + 23.0, y]],
-            Stroke::new(ink.strong, 1.25).dashed(4.0, 3.0),
-        );
-        let words = frame::words(
-            style,
-            shift + 29.0,
-            y,
-            frame::trained_label(style, trained),
-            Align::Left,
-        );
-        scene.text(Text {
-            colour: ink.strong,
-            bold: true,
-            ..words
-        });
+        panels::trained_key(scene, style, [shift + 1.0, size * 2.1], trained);
     }
     let right = within(left + used, left + 120.0, style.width - 2.0);
     let legend = Legend {
@@ -295,35 +269,6 @@ fn compose(scene: &mut Scene, style: &Style, slopes: &[f64], length: usize, trai
     };
     let legend_width = (style.width * 0.4).clamp(110.0, 280.0).min(right - 10.0);
     legend.draw(scene, style, right.max(legend_width + 10.0), 0.0, legend_width);
-}
-
-/// Only the first matrix of the last row has numbers: the others share them.
-fn axes(
-    scene: &mut Scene,
-    style: &Style,
-    panel: Rect,
-    [x, y]: [&Scale; 2],
-    length: usize,
-    trained: Option<usize>,
-) {
-    let size = style.text_px();
-    let end = text::count(length);
-    let room = panel.width > text::width(&end, size) + size;
-    let mut ticks = vec![(0.0, "0".to_string())];
-    if let Some(trained) = trained {
-        ticks.push((trained as f64, "L".to_string()));
-    }
-    if room {
-        ticks.push((length as f64, end));
-    }
-    let axis = frame::Axis::new(ticks, String::new());
-    frame::x_axis(scene, style, panel, x, &axis);
-    let down: Vec<_> = axis
-        .ticks
-        .into_iter()
-        .filter(|(at, _)| *at == 0.0 || *at == length as f64 || panel.height > 60.0)
-        .collect();
-    frame::y_axis(scene, style, panel, y, &frame::Axis::new(down, String::new()));
 }
 
 #[cfg(test)]

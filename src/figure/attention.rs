@@ -30,7 +30,8 @@ impl Attention {
         (first(cell), (first(cell + 1)).max(first(cell) + 1) - 1)
     }
 
-    fn positions_text(&self, cell: usize) -> String {
+    /// Those positions in words.
+    pub(super) fn positions_text(&self, cell: usize) -> String {
         match self.positions(cell) {
             (from, to) if to > from => format!("{from}–{to}"),
             (from, _) => from.to_string(),
@@ -140,50 +141,17 @@ fn compose(
     values: &[f32],
 ) -> Result<(), FigureError> {
     let square = Square::new(style, length, true);
-    let ink = style.ink();
     let colours = Colours::new(Ramp::Sequential, style.theme);
     let drawn = square.cells(style, side);
-    let bitmap = if values.is_empty() {
-        Bitmap::by_difference(drawn, |d| if d >= 0 { ink.masked } else { ink.paper })
-    } else {
-        Bitmap::from_fn(drawn, drawn, |row, column| {
-            // Smaller than the raster: the largest weight of the cells that share a pixel stays seen.
-            let (row, row_end) = span(row, drawn, side);
-            let (column, column_end) = span(column, drawn, side);
-            if column >= row_end {
-                return ink.masked;
-            }
-            let cells = (row..row_end).flat_map(|r| &values[r * side + column..r * side + column_end]);
-            let weight = cells.fold(
-                f32::NEG_INFINITY,
-                |most, &w| if w.is_nan() || w > most { w } else { most },
-            );
-            heat::colour_of(&colours, part(f64::from(weight)), ink.undefined)
-        })
-    };
-    scene.image(square.plot, bitmap);
+    scene.image(square.plot, raster(drawn, side, values, &colours, style));
     square.finish(scene, style, length, trained);
-    let ticks = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
-    let legend = Legend {
-        colours: &colours,
-        title: style.words().say("weight_log"),
-        ticks: ticks
-            .iter()
-            .map(|&weight| {
-                let number = super::text::number(weight, 1);
-                (
-                    part(weight),
-                    if weight == FLOOR {
-                        format!("≤ {number}")
-                    } else {
-                        number
-                    },
-                )
-            })
-            .collect(),
-    };
-    let width = square.plot.width.min(260.0);
-    legend.draw(scene, style, square.plot.right(), 0.0, width);
+    legend(
+        scene,
+        style,
+        &colours,
+        square.plot.right(),
+        square.plot.width.min(260.0),
+    );
     if values.is_empty() {
         frame::note(
             scene,
@@ -194,6 +162,47 @@ fn compose(
         );
     }
     Ok(())
+}
+
+/// A raster `[side][side]` of weights as `drawn` × `drawn` cells; without values the mask alone.
+pub(super) fn raster(drawn: usize, side: usize, values: &[f32], colours: &Colours, style: &Style) -> Bitmap {
+    let ink = style.ink();
+    if values.is_empty() {
+        return Bitmap::by_difference(drawn, |d| if d >= 0 { ink.masked } else { ink.paper });
+    }
+    Bitmap::from_fn(drawn, drawn, |row, column| {
+        // Smaller than the raster: the largest weight of the cells that share a pixel stays seen.
+        let (row, row_end) = span(row, drawn, side);
+        let (column, column_end) = span(column, drawn, side);
+        if column >= row_end {
+            return ink.masked;
+        }
+        let cells = (row..row_end).flat_map(|r| &values[r * side + column..r * side + column_end]);
+        let weight = cells.fold(
+            f32::NEG_INFINITY,
+            |most, &w| if w.is_nan() || w > most { w } else { most },
+        );
+        heat::colour_of(colours, part(f64::from(weight)), ink.undefined)
+    })
+}
+
+/// The scale of weights, with its right end at `right`.
+pub(super) fn legend(scene: &mut Scene, style: &Style, colours: &Colours, right: f64, width: f64) {
+    let ticks = [1e-4, 1e-3, 1e-2, 1e-1, 1.0].map(|weight| {
+        let number = text::number(weight, 1);
+        let label = if weight == FLOOR {
+            format!("≤ {number}")
+        } else {
+            number
+        };
+        (part(weight), label)
+    });
+    let legend = Legend {
+        colours,
+        title: style.words().say("weight_log"),
+        ticks: ticks.into(),
+    };
+    legend.draw(scene, style, right, 0.0, width);
 }
 
 #[cfg(test)]

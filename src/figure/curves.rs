@@ -26,8 +26,9 @@ pub(crate) fn room<'a>(labels: impl IntoIterator<Item = &'a str>, style: &Style)
 }
 
 /// Writes the labels right of their curves' ends, moved apart where they would overlap, each then tied
-/// to its end by a thin line. A curve that ends inside the plot has its label where the fewest of
-/// `curves` pass.
+/// to its end by a thin line. A curve that ends alone inside the plot has its label where the fewest of
+/// `curves` pass; one that ends so near the edge that its label would stand among the others' is labelled
+/// with them.
 pub(crate) fn end_labels(
     scene: &mut Scene,
     style: &Style,
@@ -36,11 +37,17 @@ pub(crate) fn end_labels(
     curves: &[Vec<[f64; 2]>],
 ) {
     labels.retain(|label| label.at.iter().all(|at| at.is_finite()));
-    sort_few(&mut labels, |label| (label.at[0].round(), label.at[1]));
-    for group in labels.chunk_by(|a, b| a.at[0].round() == b.at[0].round()) {
+    let needs = |label: &EndLabel| text::width(&label.text, style.text_px()) * 1.06 + 16.0;
+    // The column in which a label stands: right of its curve's end, or right of the plot.
+    let column = |label: &EndLabel| match label.at[0] + needs(label) > plot.right() {
+        true => plot.right(),
+        false => label.at[0].round(),
+    };
+    sort_few(&mut labels, |label| (column(label), label.at[1]));
+    for group in labels.chunk_by(|a, b| column(a) == column(b)) {
         match group {
-            [label] if label.at[0] + 14.0 < plot.right() => label_inside(scene, style, plot, label, curves),
-            _ => label_group(scene, style, plot, group),
+            [label] if column(label) < plot.right() => label_inside(scene, style, plot, label, curves),
+            _ => label_group(scene, style, plot, group, column(&group[0])),
         }
     }
 }
@@ -102,8 +109,8 @@ fn crossings(place: Rect, curves: &[Vec<[f64; 2]>]) -> usize {
         .sum()
 }
 
-/// Labels of curves that end at the same x, from the top down.
-fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel]) {
+/// Labels of curves that share a column at `x`, from the top down.
+fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel], x: f64) {
     let line = style.text_px() * 1.25;
     let fit = ((plot.height / line) as usize + 1).max(1);
     let every = labels.len().div_ceil(fit);
@@ -116,11 +123,11 @@ fn label_group(scene: &mut Scene, style: &Style, plot: Rect, labels: &[EndLabel]
     let places = spread(&wanted, line, plot.y, plot.bottom());
     for (label, y) in labels.into_iter().zip(places) {
         let [end, at] = label.at;
-        if (y - at).abs() > 1.0 {
-            let tie = [[end + 4.0, at], [end + 12.0, y]];
+        if (y - at).abs() > 1.0 || end + 4.0 < x {
+            let tie = [[end + 4.0, at], [x + 12.0, y]];
             scene.line(tie, Stroke::new(label.colour, 1.0).alpha(0.45));
         }
-        let words = frame::words(style, end + 14.0, y, label.text.as_str(), Align::Left);
+        let words = frame::words(style, x + 14.0, y, label.text.as_str(), Align::Left);
         scene.text(Text {
             colour: label.colour,
             bold: label.strong,

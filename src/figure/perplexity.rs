@@ -6,6 +6,7 @@ use super::geometry::{Plot, PlotKind, Rect};
 use super::order::sort_few;
 use super::scale::{self, Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
+use super::series::{Point, Series, draw_series, nearest_point, series_table};
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
@@ -62,7 +63,12 @@ impl Chart for Perplexity {
     }
 
     fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
-        compose(scene, style, self)
+        compose(
+            scene,
+            style,
+            self,
+            notes(style, &self.undefined, self.trained_length),
+        )
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
@@ -117,95 +123,6 @@ impl Chart for Perplexity {
     }
 }
 
-/// One row a length and encoding.
-fn series_table(series: &[Series], words: &Words, ratio: bool) -> Table {
-    let value = if ratio { "col_ratio" } else { "col_perplexity" };
-    let keys = ["col_encoding", "col_length", value, "col_standard_error"];
-    let mut table = Table::new(keys.map(|key| words.say(key)));
-    for series in series {
-        for point in &series.points {
-            let title = match &series.note {
-                Some(note) => format!("{} ({note})", words.encoding(&series.encoding)),
-                None => words.encoding(&series.encoding),
-            };
-            let number = |value: Option<f64>| value.unwrap_or(f64::NAN).into();
-            table.row([
-                title.into(),
-                point.length.into(),
-                number(point.perplexity),
-                number(point.standard_error),
-            ]);
-        }
-    }
-    table
-}
-
-/// The measured point near a place.
-fn nearest_point(series: &[Series], at: &At, words: &Words, key: &str) -> Option<String> {
-    let plot = at.plot;
-    let spans = [plot.x_range, plot.y_range].map(|[low, high]| (high / low).ln().abs().max(1e-9));
-    let away = |length: usize, value: f64| {
-        let across = (length as f64 / at.x).ln() / spans[0] * plot.width;
-        let up = (value / at.y).ln() / spans[1] * plot.height;
-        across.hypot(up)
-    };
-    let (series, point, value, distance) = series
-        .iter()
-        .flat_map(|series| series.points.iter().map(move |point| (series, point)))
-        .filter_map(|(series, point)| {
-            let value = point.value()?;
-            Some((series, point, value, away(point.length, value)))
-        })
-        .min_by(|a, b| a.3.total_cmp(&b.3))?;
-    if distance > 40.0 {
-        return None;
-    }
-    let error = point.standard_error.filter(|error| error.is_finite());
-    let error = error.map_or(String::new(), |error| format!(" ± {}", text::number(error, 2)));
-    let note = series
-        .note
-        .as_ref()
-        .map_or(String::new(), |note| format!(" ({note})"));
-    Some(words.fill(
-        key,
-        &[
-            ("encoding", &(words.encoding(&series.encoding) + &note)),
-            ("length", &text::count(point.length)),
-            ("value", &(text::number(value, 4) + &error)),
-        ],
-    ))
-}
-
-/// The measured points of one encoding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// Its name as in `encoding::NAMES`.
-    pub encoding: String,
-    /// What must be said with it, such as "last row repeated".
-    #[serde(default)]
-    pub note: Option<String>,
-    /// In any order; they appear as they are measured.
-    pub points: Vec<Point>,
-}
-
-/// Perplexity at one length.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
-    pub length: usize,
-    /// `None` or not finite: it has no value.
-    #[serde(default)]
-    pub perplexity: Option<f64>,
-    /// Of the perplexity, in its unit.
-    #[serde(default)]
-    pub standard_error: Option<f64>,
-}
-
-impl Point {
-    pub(crate) fn value(&self) -> Option<f64> {
-        self.perplexity.filter(|value| value.is_finite() && *value > 0.0)
-    }
-}
-
 /// The y range: all points, but no more than thirty times the best one; a wilder one is drawn at the
 /// upper edge with an arrow.
 fn y_range(series: &[Series]) -> [f64; 2] {
@@ -224,12 +141,17 @@ fn y_range(series: &[Series]) -> [f64; 2] {
     [low / 1.08, high * 1.08]
 }
 
-fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity) -> Result<(), FigureError> {
+/// Draws the series, and below the axis the notes: `(encoding, line)`.
+pub(super) fn compose(
+    scene: &mut Scene,
+    style: &Style,
+    figure: &Perplexity,
+    notes: Vec<(String, String)>,
+) -> Result<(), FigureError> {
     let Perplexity {
         trained_length,
         length,
         selected,
-        undefined,
         ratio,
         ..
     } = figure;
@@ -250,7 +172,6 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity) -> Result<(), 
         .fold((*trained_length).min(*length) as f64, f64::min)
         .max(1.0);
     let last = lengths().fold((*trained_length).max(*length) as f64, f64::max);
-    let notes = notes(style, undefined, *trained_length);
     let margins = Margins {
         left: 36.0,
         right: curves::room(labels.iter().map(String::as_str), style).max(24.0),
@@ -347,61 +268,6 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity) -> Result<(), 
         .plots
         .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
     Ok(())
-}
-
-/// Draws one encoding's points; the place of its last one.
-fn draw_series(
-    scene: &mut Scene,
-    series: &Series,
-    [x, y]: [&Scale; 2],
-    colour: super::Rgb,
-    strong: bool,
-) -> Option<[f64; 2]> {
-    let mut points: Vec<&Point> = series.points.iter().filter(|point| point.length > 0).collect();
-    sort_few(&mut points, |point| point.length);
-    let place = |point: &Point| {
-        let up = point.value().map_or(f64::NAN, |value| y.px_clamped(value));
-        [x.px(point.length as f64), up]
-    };
-    let width = if strong { 2.75 } else { 1.5 };
-    scene.line(
-        points.iter().map(|point| place(point)),
-        Stroke::new(colour, width),
-    );
-    for point in &points {
-        let Some(value) = point.value() else { continue };
-        let at = place(point);
-        if let Some(error) = point
-            .standard_error
-            .filter(|error| error.is_finite() && *error > 0.0)
-        {
-            let (low, high) = (
-                y.px_clamped((value - error).max(value * 0.01)),
-                y.px_clamped(value + error),
-            );
-            let stroke = Stroke::new(colour, 1.0);
-            scene.line([[at[0], low], [at[0], high]], stroke);
-            for end in [low, high] {
-                scene.line([[at[0] - 2.5, end], [at[0] + 2.5, end]], stroke);
-            }
-        }
-        if y.contains(value) {
-            scene.disc(at, if strong { 3.5 } else { 2.5 }, colour);
-        } else {
-            // Above the range: an arrow at the edge.
-            scene.area(
-                vec![
-                    [at[0] - 4.0, at[1] + 7.0],
-                    [at[0] + 4.0, at[1] + 7.0],
-                    [at[0], at[1]],
-                ],
-                colour,
-                1.0,
-            );
-        }
-    }
-    let end = points.iter().rev().find(|point| point.value().is_some())?;
-    Some(place(end))
 }
 
 /// The current length: a pale band with its number.

@@ -55,6 +55,9 @@ figures! {
     RotaryDecay = "rotary_decay";
     AlibiSlopes = "alibi_slopes";
     AlibiSoftmax = "alibi_softmax";
+    AttentionHeads = "attention_heads";
+    EffectiveContext = "context";
+    Paper = "paper";
 }
 
 crate::json::tagged!(Figure, "figure");
