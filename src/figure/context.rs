@@ -285,10 +285,13 @@ fn draw_bars(
     }
     frame::y_axis(scene, style, plot, &y, &y_axis);
     draw_values(scene, style, figure, bars, plot, [&x, &y]);
-    let names = (0..figure.count()).map(|index| {
-        let name = format!("{}.{}", index / figure.heads, index % figure.heads);
-        (index as f64, name)
-    });
+    let name = |index: usize| format!("{}.{}", index / figure.heads, index % figure.heads);
+    // Every so many names, so that none that stands between two others is missing.
+    let needs = text::width(&name(figure.count() - 1), size) + size * 0.6;
+    let every = (needs * figure.count() as f64 / plot.width).ceil().max(1.0) as usize;
+    let names = (0..figure.count())
+        .step_by(every)
+        .map(|index| (index as f64, name(index)));
     let x_axis = Axis::new(names.collect(), words.say("layer_head_axis"));
     frame::x_axis(scene, style, plot, &x, &x_axis);
     if let Some((mark, label)) = mark {
