@@ -21,7 +21,7 @@ export class Chart {
     this.definition = definition;
     this.view = view;
     const { words } = view;
-    this.title = words.say(`views.${view.name}.charts.${definition.id}`);
+    this.title = this.titleNow();
     this.canvas = element("canvas", { tabindex: 0, role: "img", id: uniqueId(definition.id) });
     this.output = element("p", { class: "readout" });
     this.sentence = element("p", { class: "summary", id: uniqueId("summary") });
@@ -30,8 +30,10 @@ export class Chart {
     this.tableBox = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${this.title}: ${words.say("tools.table")}` });
     this.tableDetails = element("details", { class: "numbers", ontoggle: () => this.fillTable() },
       element("summary", { text: words.say("tools.table") }), this.tableBox);
+    this.tableDetails.open = Boolean(definition.openTable);
     this.menu = saveMenu(this);
-    const heading = element("div", { class: "chart-head" }, element("h3", { text: this.title }), this.menu);
+    this.heading = element("h3", { text: this.title });
+    const heading = element("div", { class: "chart-head" }, this.heading, this.menu);
     this.box = element("div", { class: "canvas-box" }, this.canvas);
     this.element = element("figure", { class: `chart ${definition.wide ? "wide" : ""}`, "data-chart": definition.id },
       heading, this.box, this.output, element("figcaption", {}, this.sentence), this.tableDetails);
@@ -45,6 +47,12 @@ export class Chart {
     this.cursor = null;
     this.listen();
     charts.add(this);
+  }
+
+  /** The title, in which a view may name what its state has chosen. */
+  titleNow() {
+    const { definition, view } = this;
+    return view.words.say(`views.${view.name}.charts.${definition.id}`, definition.titleParts?.(view.state, view.words));
   }
 
   listen() {
@@ -82,6 +90,12 @@ export class Chart {
     const [text, numbers] = [JSON.stringify(figure), values ?? NOTHING];
     if (text === this.figureText && numbers === this.values) return;
     this.element.hidden = figure === null;
+    const title = this.titleNow();
+    if (title !== this.title) {
+      this.title = title;
+      this.heading.textContent = title;
+      this.canvas.setAttribute("aria-label", title);
+    }
     this.figure = figure;
     this.figureText = text;
     this.values = numbers;

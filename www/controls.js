@@ -171,5 +171,11 @@ export function encodingChips(name, view) {
     inputs.set(choice, input);
     group.append(element("label", { class: "chip", "data-encoding": choice }, input, element("span", { class: "dot" }), view.words.encoding(choice)));
   }
-  return { name, element: group, show: (state) => (inputs.get(state[name]).checked = true) };
+  const show = (state) => {
+    const input = inputs.get(state[name]);
+    input.checked = true;
+    // Where the row is longer than the screen, the chosen one is in it.
+    if (group.scrollWidth > group.clientWidth) group.scrollLeft = input.parentElement.offsetLeft - group.offsetLeft - 48;
+  };
+  return { name, element: group, show };
 }

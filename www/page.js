@@ -5,7 +5,7 @@ import { start as startDrawing, colours } from "./drawing.js";
 import { engine } from "./engine.js";
 import { tagOf } from "./longview.js";
 import { Messages } from "./messages.js";
-import { Player } from "./play.js";
+import { Player, playButton } from "./play.js";
 import { ENCODINGS, TRAINED_LENGTH, format, parse } from "./properties.js";
 import { runKey } from "./run.js";
 import { Store } from "./store.js";
@@ -74,24 +74,16 @@ function bar(words) {
     store.set(part);
   } };
   const controls = [encodingChips("encoding", view), makeControl("heads", view), makeControl("length", view)];
-  const button = element("button", { type: "button", class: "play" });
-  const player = new Player((length) => store.set({ length }), () => showPlaying());
-  const showPlaying = () => (button.textContent = words.say(player.isPlaying ? "tools.stop" : "tools.play"));
-  button.addEventListener("click", () => {
-    if (player.isPlaying) player.stop();
-    else player.start();
-    showPlaying();
-  });
-  showPlaying();
+  const player = new Player((length) => store.set({ length }));
   const show = () => {
     for (const control of controls) control.show(state);
     // Only ALiBi's pictures are made for any number of heads.
-    controls[1].element.classList.toggle("idle", state.encoding !== "alibi");
+    controls[1].element.hidden = state.encoding !== "alibi";
   };
   store.follow(show);
   show();
   return element("form", { class: "bar", id: "bar", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() },
-    ...controls.map((control) => control.element), button);
+    ...controls.map((control) => control.element), playButton(player, words));
 }
 
 /** Tells the host page how high this one is, so that it can fit the frame. */
@@ -163,7 +155,7 @@ async function build() {
   if (state.view === "all") buildAll(words);
   else {
     root.classList.add("single");
-    main.append(makeView(state.view, { level: isEmbedded ? 2 : 2 }));
+    main.append(makeView(state.view, { level: 2 }));
     if (!isEmbedded) main.append(element("p", {}, element("a", { href: location.pathname, text: words.say("page.allViews") })));
   }
   if (isEmbedded && parent !== window) postHeight();

@@ -1,4 +1,5 @@
 // Growing the length by itself, from L/4 to the longest and back.
+import { element } from "./dom.js";
 import { PROPERTIES, TRAINED_LENGTH, nearestStop, stops } from "./properties.js";
 
 const ALL = stops(PROPERTIES.length);
@@ -8,11 +9,34 @@ const STEP_MS = 110;
 const CALM_STEP_MS = 1200;
 const CALM_STOPS = 8;
 
+/** Makes a button that starts and stops a player. */
+export function playButton(player, words) {
+  const icon = element("span", { "aria-hidden": true });
+  const word = element("span", { class: "word" });
+  const button = element("button", {
+    type: "button",
+    class: "play",
+    onclick: () => {
+      if (player.isPlaying) player.stop();
+      else player.start();
+      show();
+    },
+  }, icon, " ", word);
+  const show = () => {
+    icon.textContent = player.isPlaying ? "■" : "▶";
+    word.textContent = words.say(player.isPlaying ? "tools.stop" : "tools.play");
+    button.setAttribute("aria-label", word.textContent);
+  };
+  player.ended = show;
+  show();
+  return button;
+}
+
 export class Player {
-  /** @param {(length: number) => void} show @param {() => void} ended */
-  constructor(show, ended) {
+  /** @param {(length: number) => void} show */
+  constructor(show) {
     this.show = show;
-    this.ended = ended;
+    this.ended = () => {};
     this.timer = null;
   }
 

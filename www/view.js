@@ -7,7 +7,7 @@ import { colours, speak } from "./drawing.js";
 import { engine } from "./engine.js";
 import { formula } from "./formulas.js";
 import { Messages } from "./messages.js";
-import { Player } from "./play.js";
+import { Player, playButton } from "./play.js";
 import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
 import { shareDialog } from "./share.js";
 import { statusLine } from "./status.js";
@@ -82,14 +82,10 @@ export class View {
       control.chips ? encodingChips(control.name, this) : makeControl(control.name ?? control, this, control.limits),
     );
     this.charts = definition.charts.map((chart) => new Chart(chart, this));
-    this.player = new Player(
-      (length) => this.store.set({ length }),
-      () => this.showPlaying(),
-    );
-    this.playButton = element("button", { type: "button", class: "play", onclick: () => this.play() });
+    this.player = new Player((length) => this.store.set({ length }));
     const hasPlay = definition.controls.includes("length") && isShown("length");
     const tools = element("div", { class: "tools" });
-    if (hasPlay) tools.append(this.playButton);
+    if (hasPlay) tools.append(playButton(this.player, words));
     if (shown !== "none" || !this.state.embed) {
       tools.append(element("button", { type: "button", class: "share", text: words.say("tools.share"), onclick: () => shareDialog(this) }));
     }
@@ -108,18 +104,7 @@ export class View {
       element("div", { class: "charts" }, ...this.charts.map((chart) => chart.element)),
       ...(this.extra ? [this.extra.element] : []),
     );
-    this.showPlaying();
     this.host.append(this.root);
-  }
-
-  showPlaying() {
-    this.playButton.textContent = this.words.say(this.player.isPlaying ? "tools.stop" : "tools.play");
-  }
-
-  play() {
-    if (this.player.isPlaying) this.player.stop();
-    else this.player.start();
-    this.showPlaying();
   }
 
   chooseTheme() {

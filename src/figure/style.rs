@@ -13,6 +13,8 @@ pub struct Style {
     /// Device pixels a CSS px.
     pub pixel_ratio: f64,
     pub theme: Theme,
+    /// Quiet words and lines as strong as the others, for readers who ask for more contrast.
+    pub high_contrast: bool,
     /// A CSS font family list.
     pub font: String,
     /// Of the axes' numbers, in CSS px; chosen from the width where it is absent.
@@ -39,6 +41,7 @@ impl Default for Style {
             height: 400.0,
             pixel_ratio: 1.0,
             theme: Theme::Light,
+            high_contrast: false,
             font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif".into(),
             font_size: None,
             background: false,
@@ -70,9 +73,11 @@ impl Style {
     }
 
     pub(crate) fn ink(&self) -> &'static Ink {
-        match self.theme {
-            Theme::Light => &LIGHT,
-            Theme::Dark => &DARK,
+        match (self.theme, self.high_contrast) {
+            (Theme::Light, false) => &LIGHT,
+            (Theme::Light, true) => &LIGHT_HIGH,
+            (Theme::Dark, false) => &DARK,
+            (Theme::Dark, true) => &DARK_HIGH,
         }
     }
 
@@ -127,6 +132,18 @@ const LIGHT: Ink = Ink {
     second: Rgb(201, 72, 11),
 };
 
+const LIGHT_HIGH: Ink = Ink {
+    strong: Rgb(0, 0, 0),
+    muted: Rgb(20, 24, 30),
+    axis: Rgb(40, 46, 54),
+    grid: Rgb(176, 182, 190),
+    masked: Rgb(238, 239, 241),
+    undefined: Rgb(190, 195, 202),
+    first: Rgb(6, 62, 132),
+    second: Rgb(148, 46, 0),
+    ..LIGHT
+};
+
 const DARK: Ink = Ink {
     paper: Rgb(20, 23, 28),
     strong: Rgb(233, 236, 240),
@@ -137,4 +154,13 @@ const DARK: Ink = Ink {
     undefined: Rgb(58, 63, 72),
     first: Rgb(106, 176, 255),
     second: Rgb(255, 138, 80),
+};
+
+const DARK_HIGH: Ink = Ink {
+    paper: Rgb(8, 10, 13),
+    strong: Rgb(255, 255, 255),
+    muted: Rgb(232, 236, 241),
+    axis: Rgb(200, 206, 214),
+    grid: Rgb(92, 100, 110),
+    ..DARK
 };

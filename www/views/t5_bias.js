@@ -12,6 +12,7 @@ export default {
   charts: [
     {
       id: "buckets",
+      openTable: true,
       wide: true,
       height: within(320, 0.45, 520),
       figure: ({ length, ...state }) => ({ figure: "t5_bias", heads: MODEL.heads, ...settings(state), length, trained_length }),
