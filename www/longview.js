@@ -37,6 +37,8 @@ export class LongviewElement extends HTMLElement {
     this.store = null;
     this.omit = [];
     this.level = 2;
+    /** Whether the engine is asked before the view is in sight. */
+    this.eager = false;
     this.view = null;
     this.generation = 0;
   }
@@ -100,7 +102,7 @@ export class LongviewElement extends HTMLElement {
     // Taken out of the page meanwhile, or built anew.
     if (generation !== this.generation || !this.isConnected) return;
     engine.choose(state.engine);
-    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, level: this.level });
+    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, level: this.level, eager: this.eager });
     this.unfollow = this.store.follow((changed) => {
       if (changed.has("engine")) engine.choose(this.store.state.engine);
       this.dispatchEvent(new CustomEvent("longview-change", { bubbles: true, composed: true, detail: Object.fromEntries([...changed].map((name) => [name, this.store.state[name]])) }));

@@ -40,9 +40,9 @@ function keepAddress() {
 }
 
 /** Makes a view's element that shares the page's state. */
-function makeView(name, { omit = [], level = 2 } = {}) {
+function makeView(name, { omit = [], level = 2, eager = false } = {}) {
   const made = document.createElement(tagOf(name));
-  Object.assign(made, { store, omit, level });
+  Object.assign(made, { store, omit, level, eager });
   return made;
 }
 
@@ -61,8 +61,8 @@ function buildAll(words) {
   main.append(
     bar(words),
     holder,
-    makeView("attention", { omit: SHARED }),
-    makeView("perplexity", { omit: SHARED }),
+    makeView("attention", { omit: SHARED, eager: true }),
+    makeView("perplexity", { omit: SHARED, eager: true }),
     makeView("compare", { omit: SHARED }),
   );
 }

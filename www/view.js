@@ -21,9 +21,10 @@ export class View {
    * @param {string} name
    * @param {import("./store.js").Store} store
    * @param {import("./words.js").Words} words
-   * @param {{omit?: string[], level?: number}} [options] controls that stand elsewhere; the heading's level
+   * @param {{omit?: string[], level?: number, eager?: boolean}} [options] controls that stand elsewhere; the
+   *   heading's level; whether the engine is asked before the view is in sight
    */
-  constructor(host, name, store, words, { omit = [], level = 2 } = {}) {
+  constructor(host, name, store, words, { omit = [], level = 2, eager = false } = {}) {
     this.host = host;
     this.name = name;
     this.id = nextId++;
@@ -46,15 +47,18 @@ export class View {
       follow(matchMedia("(forced-colors: active)"), () => this.chooseTheme()),
     ];
     // A view that nobody has come to yet asks nothing of the engine.
-    const sights = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
+    const see = () => {
       sights.disconnect();
+      if (this.isSeen || !this.root.isConnected) return;
       this.isSeen = true;
       this.ask();
-    }, { rootMargin: "300px" });
+    };
+    const sights = new IntersectionObserver(([entry]) => entry.isIntersecting && see(), { rootMargin: "300px" });
     sights.observe(this.root);
     this.ends.push(() => sights.disconnect());
     this.update();
+    // After the first picture.
+    if (eager) requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(see)));
   }
 
   get state() {

@@ -26,7 +26,7 @@ export const test = base.extend({
       if (!isExpected) errors.push(`console: ${message.text()} (${address})`);
     });
     if (textCharacters > 0) {
-      await page.route("**/www/texts/*.txt", (route) =>
+      await page.route("**/pkg/assets/*.txt", (route) =>
         route.fulfill({ contentType: "text/plain; charset=utf-8", body: shortText(route.request().url(), textCharacters) }),
       );
     }
@@ -66,7 +66,13 @@ export async function open(page, state, ready = "engine") {
 
 export const state = (page) => page.evaluate(() => window.longview.state());
 export const results = (page) => page.evaluate(() => window.longview.results());
-export const message = (page) => page.locator("#messages");
+/** All that the page and its views tell the reader. */
+export const told = async (page) => (await page.locator(".messages p").allTextContents()).join("\n");
+
+/** The canvas of a view's chart, wherever its view stands. */
+export const canvas = (view, chart) => `longview-${view} [data-chart="${chart}"] canvas`;
+/** A control of the bar on top. */
+export const control = (name) => `#bar [data-control="${name}"] input`;
 
 /** The number of colours in a canvas and a number that changes with its content. */
 export function picture(page, id) {

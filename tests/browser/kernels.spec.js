@@ -6,7 +6,7 @@ const KERNELS = ["embed", "layer_norm", "linear", "rotate", "attention", "nll", 
 test("every kernel and the whole forward on WebGPU equal their twins on the CPU", async ({ page }, info) => {
   await page.goto("tests/browser/empty.html");
   const found = await page.evaluate(async () => {
-    const longview = await import("/out/checks/longview.js");
+    const longview = await import("/out/checks/engine.js");
     await longview.default();
     return JSON.parse(await longview.kernel_check());
   });

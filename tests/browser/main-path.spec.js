@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, open, picture, results, root, shortText, state, test } from "./fixtures.js";
+import { canvas, control, expect, open, picture, results, root, shortText, state, test } from "./fixtures.js";
 
 const ENCODINGS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi"];
 const TRAINED_LENGTH = 128;
@@ -38,7 +38,7 @@ test("the first picture needs no checkpoint", async ({ page, engine }) => {
   const asked = page.waitForRequest("**/*.safetensors");
   try {
     await open(page, start(engine), "picture");
-    expect((await picture(page, "#figure-encoding")).colours).toBeGreaterThan(8);
+    expect((await picture(page, canvas("alibi", "matrices"))).colours).toBeGreaterThan(8);
     await asked;
     expect(await results(page)).toEqual([]);
   } finally {
@@ -61,7 +61,7 @@ test("checkpoints are asked for after the first picture", async ({ page, engine 
 
 test("the page says which engine runs and why", async ({ page, engine }) => {
   await open(page, start(engine));
-  const status = page.locator("#engine-status");
+  const status = page.locator("longview-perplexity .engine");
   await expect(status).toHaveAttribute("data-engine", engine);
   await expect(status).toContainText(engine === "gpu" ? /GPU/ : /CPU/);
   // A name alone is no reason.
@@ -74,13 +74,13 @@ test("points appear one by one, sliders move meanwhile, and nothing blocks", asy
   const count = async () => counts.push((await results(page)).length);
   await count();
 
-  const heads = page.locator("#heads");
-  const length = page.locator("#length");
+  const heads = page.locator(control("heads"));
+  const length = page.locator(control("length"));
   const before = await state(page);
-  const encodingBefore = await picture(page, "#figure-encoding");
+  const encodingBefore = await picture(page, canvas("alibi", "matrices"));
   await heads.press("ArrowRight");
   await expect.poll(async () => (await state(page)).heads).toBe(before.heads + 1);
-  await expect.poll(async () => (await picture(page, "#figure-encoding")).hash).not.toBe(encodingBefore.hash);
+  await expect.poll(async () => (await picture(page, canvas("alibi", "matrices"))).hash).not.toBe(encodingBefore.hash);
   await length.press("ArrowRight");
   await expect.poll(async () => (await state(page)).length).toBeGreaterThan(before.length);
   await count();
@@ -99,8 +99,8 @@ test("points appear one by one, sliders move meanwhile, and nothing blocks", asy
 });
 
 test("attention and its decay change with the length", async ({ page, engine }) => {
-  await open(page, start(engine, { length: 64 }));
-  const figures = ["#figure-attention", "#figure-distance"];
+  await open(page, start(engine, { view: "attention", length: 64 }));
+  const figures = [canvas("attention", "head"), canvas("attention", "distance")];
   const drawn = async () => {
     const pictures = [];
     for (const id of figures) pictures.push(await picture(page, id));
@@ -108,14 +108,14 @@ test("attention and its decay change with the length", async ({ page, engine }) 
   };
   await expect.poll(async () => (await drawn()).every(({ colours }) => colours > 8)).toBe(true);
   const before = await drawn();
-  await page.locator("#length").press("PageUp");
+  await page.locator('longview-attention [data-control="length"] input').press("PageUp");
   await expect.poll(async () => (await state(page)).length).toBeGreaterThan(64);
   await expect.poll(async () => (await drawn()).every(({ hash }, i) => hash !== before[i].hash)).toBe(true);
 });
 
 test("the state stands in the address and comes back", async ({ page, engine }) => {
   await open(page, start(engine, { encoding: "rotary", heads: 3, length: 96, layer: 2, head: 1, text: "hamlet" }));
-  await page.locator("#length").press("ArrowRight");
+  await page.locator(control("length")).press("ArrowRight");
   const before = await state(page);
   expect(before).toMatchObject({ encoding: "rotary", heads: 3, layer: 2, head: 1, text: "hamlet", max: MAX });
   await expect.poll(() => new URL(page.url()).searchParams.get("length")).toBe(String(before.length));
@@ -130,7 +130,7 @@ test("learned positions end at the trained length, unless the reader repeats the
   const beyond = async () =>
     (await results(page)).filter((point) => point.encoding === "learned" && point.length > TRAINED_LENGTH);
   expect(await beyond()).toEqual([]);
-  await expect(page.locator("body")).toContainText(/undefined/i);
+  await expect(page.locator("longview-perplexity .findings")).toContainText(/undefined/i);
 
   await open(page, start(engine, { encoding: "learned", length: MAX, past: "last" }));
   await expect.poll(async () => (await beyond()).length).toBeGreaterThan(0);
@@ -146,7 +146,7 @@ test("the page's numbers are the program's", async ({ page, engine, textCharacte
   await open(page, start(engine));
   const folder = mkdtempSync(join(tmpdir(), "longview-"));
   const text = join(folder, "persuasion.txt");
-  writeFileSync(text, shortText("http://page/www/texts/persuasion.txt", textCharacters));
+  writeFileSync(text, shortText("http://page/pkg/assets/persuasion.txt", textCharacters));
   for (const encoding of ["alibi", "rotary", "t5_bias"]) {
     for (const there of evaluate(encoding, text)) {
       const find = async () =>
