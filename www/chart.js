@@ -1,5 +1,6 @@
 // One picture: a canvas, what stands under the pointer, its sentence, its table, and the ways to take it along.
 import { draw, readout, summary, table } from "./drawing.js";
+import { makeControl } from "./controls.js";
 import { element, uniqueId } from "./dom.js";
 import { charts, schedule } from "./frames.js";
 import { saveMenu } from "./save.js";
@@ -8,6 +9,7 @@ import { saveMenu } from "./save.js";
 const TABLE_ROWS_MAX = 200;
 /** A sentence is made when the picture rests, not at every move of a slider. */
 const REST_MS = 200;
+const RESTLESS_MS = 2000;
 const NOTHING = new Float32Array();
 
 export const FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif";
@@ -36,7 +38,7 @@ export class Chart {
     const heading = element("div", { class: "chart-head" }, this.heading, this.menu);
     this.box = element("div", { class: "canvas-box" }, this.canvas);
     this.element = element("figure", { class: `chart ${definition.wide ? "wide" : ""}`, "data-chart": definition.id },
-      heading, this.box, this.output, element("figcaption", {}, this.sentence), this.tableDetails);
+      heading, ...this.makeControls(), this.box, this.output, element("figcaption", {}, this.sentence), this.tableDetails);
     this.figure = null;
     this.figureText = "";
     this.values = NOTHING;
@@ -47,6 +49,14 @@ export class Chart {
     this.cursor = null;
     this.listen();
     charts.add(this);
+  }
+
+  /** The controls that belong to this picture alone. */
+  makeControls() {
+    const controls = (this.definition.controls ?? []).filter((name) => this.view.isShown(name)).map((name) => makeControl(name, this.view));
+    if (!controls.length) return [];
+    this.view.controls.push(...controls);
+    return [element("form", { class: "controls small", onsubmit: (event) => event.preventDefault() }, ...controls.map((control) => control.element))];
   }
 
   /** The title, in which a view may name what its state has chosen. */
@@ -133,8 +143,11 @@ export class Chart {
       this.view.messages.show(key, "problems.figure", { name: this.title, reason: String(error.message ?? error).replace(/\.$/, "") });
     }
     if (this.cursor) this.tell();
+    // While points arrive the picture never rests; its sentence follows now and then.
+    const now = performance.now();
+    this.restless ??= now;
     clearTimeout(this.restTimer);
-    this.restTimer = setTimeout(() => this.rest(), REST_MS);
+    this.restTimer = setTimeout(() => this.rest(), now - this.restless > RESTLESS_MS ? 0 : REST_MS);
     this.element.dataset.drawn = "true";
   }
 
@@ -147,6 +160,7 @@ export class Chart {
 
   /** What is made when the picture has stopped changing. */
   rest() {
+    this.restless = undefined;
     if (!this.figure) return;
     try {
       this.sentence.textContent = summary(this.figureText, this.values, this.view.words.locale);

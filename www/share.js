@@ -4,7 +4,9 @@ import { element } from "./dom.js";
 import { PROPERTIES, format, unusual } from "./properties.js";
 
 /** The properties that a view has. */
-export const propertiesOf = (definition) => [...new Set(definition.controls.map((control) => control.name ?? control))];
+export const propertiesOf = (definition) => [
+  ...new Set([...definition.controls, ...definition.charts.flatMap(({ controls }) => controls ?? [])].map((control) => control.name ?? control)),
+];
 
 /** `t5_bias` as a tag: `longview-t5-bias`. */
 export const tagOf = (name) => `longview-${name.replaceAll("_", "-")}`;

@@ -81,13 +81,14 @@ export class View {
     const { words, name, definition } = this;
     const say = (path) => words.say(`views.${name}.${path}`);
     const { controls: shown } = this.state;
-    const isShown = (control) => !omit.includes(control) && (shown === "all" || shown.split(",").includes(control));
-    this.controls = definition.controls.filter((control) => isShown(control.name ?? control)).map((control) =>
+    this.isShown = (control) => !omit.includes(control) && (shown === "all" || shown.split(",").includes(control));
+    this.controls = definition.controls.filter((control) => this.isShown(control.name ?? control)).map((control) =>
       control.chips ? encodingChips(control.name, this) : makeControl(control.name ?? control, this, control.limits),
     );
+    const own = [...this.controls];
     this.charts = definition.charts.map((chart) => new Chart(chart, this));
     this.player = new Player((length) => this.store.set({ length }));
-    const hasPlay = definition.controls.includes("length") && isShown("length");
+    const hasPlay = definition.controls.includes("length") && this.isShown("length");
     const tools = element("div", { class: "tools" });
     if (hasPlay) tools.append(playButton(this.player, words));
     if (shown !== "none" || !this.state.embed) {
@@ -101,14 +102,19 @@ export class View {
     this.root = element("section", { class: "view", "data-view": name, "aria-labelledby": this.title.id, lang: words.locale },
       element("header", { class: "view-head" }, this.title, tools),
       element("div", { class: "intro" }, element("p", { class: "explain", text: say("explain") }), ...(math ? [math] : [])),
-      ...(this.controls.length ? [element("form", { class: "controls", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() }, ...this.controls.map((control) => control.element))] : []),
+      ...(own.length ? [element("form", { class: "controls", "aria-label": words.say("tools.controls"), onsubmit: (event) => event.preventDefault() }, ...own.map((control) => control.element))] : []),
       this.messages.element,
       ...(this.status ? [this.status.element] : []),
       this.notes,
-      element("div", { class: "charts" }, ...this.charts.map((chart) => chart.element)),
-      ...(this.extra ? [this.extra.element] : []),
+      element("div", { class: "charts" }, ...this.content()),
     );
     this.host.append(this.root);
+  }
+
+  /** The pictures; what a view says in words stands under the first. */
+  content() {
+    const [first, ...rest] = this.charts.map((chart) => chart.element);
+    return [first, ...(this.extra ? [this.extra.element] : []), ...rest];
   }
 
   chooseTheme() {

@@ -1,19 +1,31 @@
 import { MODEL } from "../properties.js";
 import { MATRIX_MAX, slopesOf, trained_length, within } from "./common.js";
 
+/** So high that the matrices fill the width. */
+function matricesHeight(width, { heads }) {
+  const most = width < 600 ? (heads > 9 ? 4 : 3) : heads > 12 ? 8 : heads > 8 ? 6 : 4;
+  const columns = Math.min(most, heads);
+  const side = Math.min(300, (width - 40) / columns - 14);
+  return Math.min(1600, Math.round(Math.ceil(heads / columns) * (side + 24) + 96));
+}
+
 export default {
   controls: ["heads", "length", "slopes"],
   charts: [
     {
       id: "matrices",
       wide: true,
-      height: (width, { heads }) => Math.max(280, Math.min(680, width * (heads > 8 ? (width < 600 ? 1.3 : 0.62) : width < 600 ? 0.8 : 0.5))),
+      height: matricesHeight,
       figure: (state) => ({ figure: "alibi", heads: state.heads, length: Math.min(state.length, MATRIX_MAX), slopes: slopesOf(state), trained_length }),
     },
     {
       id: "slopes",
       height: within(280, 0.8, 440),
-      figure: (state) => ({ figure: "alibi_slopes", heads: state.heads, slopes: slopesOf(state), length: state.length, trained_length }),
+      figure: (state, { weights }) => {
+        // A checkpoint with trained slopes is compared with the paper's.
+        const trained = weights.get("alibi");
+        return { figure: "alibi_slopes", heads: state.heads, slopes: slopesOf(state), trained: trained?.length === state.heads ? [...trained] : null, length: state.length, trained_length };
+      },
     },
     {
       id: "softmax",

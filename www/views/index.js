@@ -21,6 +21,7 @@ import t5_bias from "./t5_bias.js";
  * @typedef {object} ChartDefinition
  * @property {string} id
  * @property {(state: any, words: any) => object} [titleParts] what its title names
+ * @property {string[]} [controls] names of the properties that belong to this picture alone
  * @property {boolean} [openTable] its table is open from the start
  * @property {boolean} [wide] takes the whole width
  * @property {(width: number, state: any) => number} height in CSS px for a width

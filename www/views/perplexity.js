@@ -34,7 +34,7 @@ function findings(view) {
 }
 
 export default {
-  controls: [{ name: "encoding", chips: true }, "encodings", "length", "ratio", "text", "past", "max", "paper", "protocol"],
+  controls: [{ name: "encoding", chips: true }, "encodings", "length", "ratio", "text", "past", "max"],
   needsEngine: true,
   charts: [
     {
@@ -62,6 +62,7 @@ export default {
     },
     {
       id: "paper",
+      controls: ["paper", "protocol"],
       height: within(260, 0.6, 400),
       figure: ({ paper, protocol, encoding }) => ({ figure: "paper", trained: Number(paper), protocol, selected: encoding }),
     },
