@@ -3,6 +3,8 @@ import init, * as module from "../pkg/figures.js";
 import { address, bytes } from "./assets.js";
 
 let started = null;
+/** Bytes of the module's memory, for tests that watch it. */
+export const memory = async () => (await started)?.memory.buffer.byteLength ?? 0;
 const known = new Set();
 
 /** Loads the module; many views may ask. */

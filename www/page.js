@@ -1,7 +1,7 @@
 // The page: it shows the views side by side with one shared state, which is its address; or, embedded, one of them.
 import { encodingChips, makeControl } from "./controls.js";
 import { element } from "./dom.js";
-import { start as startDrawing, colours } from "./drawing.js";
+import { colours, memory, start as startDrawing } from "./drawing.js";
 import { engine } from "./engine.js";
 import { tagOf } from "./longview.js";
 import { Messages } from "./messages.js";
@@ -170,6 +170,7 @@ window.longview = {
   state: () => ({ ...state }),
   results: () => engine.run(runKey(state)).all(),
   engine,
+  memory,
   ENCODINGS,
 };
 build();

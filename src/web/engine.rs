@@ -3,7 +3,7 @@
 //!
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
-use crate::encoding::{Encoding, Learned, PastEnd};
+use crate::encoding::{Encoding, Learned, PastEnd, Positional};
 use crate::engine::{Captures, Choice, Engine, HeadId, Model, Output, Verdict};
 use crate::experiment::{RunSettings, Runs};
 use crate::model::{Checkpoint, Tokenizer, Weights};
@@ -156,12 +156,11 @@ impl Laboratory {
             )));
         }
         let model = self.engine.load(&config, &weights)?;
-        let mut own = Weights::new();
-        for (name, tensor) in weights {
-            if ["position_embedding.weight", "relative_bias.weight"].contains(&&name[..]) {
-                own.insert(name, tensor);
-            }
-        }
+        let parameters = config.encoding.parameters(&config.shape(config.trained_length));
+        let own: Weights = weights
+            .into_iter()
+            .filter(|(name, _)| parameters.iter().any(|parameter| parameter.name == *name))
+            .collect();
         let loaded = Loaded { model, weights: own };
         self.runs.forget_model(&name);
         match self.models.iter_mut().find(|(known, _)| *known == name) {
@@ -171,8 +170,8 @@ impl Laboratory {
         Ok(serde_json::to_string(&config)?)
     }
 
-    /// What the encoding of a model was trained to: the learned table `[L][d_model]`, or T5's biases
-    /// `[buckets][heads]`; empty for the others.
+    /// What the encoding of a model was trained to: the learned table `[L][d_model]`, T5's biases
+    /// `[buckets][heads]`, or trained slopes `[heads]`; empty for the others.
     ///
     /// # Errors
     /// A model that is not loaded.

@@ -39,7 +39,7 @@ export default defineConfig({
   retries: 1,
   // A hung page must end some time; no test is about speed.
   timeout: 10 * 60_000,
-  expect: { timeout: 5 * 60_000 },
+  expect: { timeout: Number(process.env.LONGVIEW_EXPECT_MS ?? 5 * 60_000) },
   projects: [
     { name: "webgpu", testMatch: /(main-path|kernels)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
     { name: "cpu", testIgnore: /kernels\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
