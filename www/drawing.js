@@ -20,4 +20,4 @@ export function speak(words) {
   known.add(words.locale);
 }
 
-export const { draw, readout, summary, table, csv, svg, parameters, encoding_colours: colours } = module;
+export const { draw, readout, summary, table, csv, svg, parameters, file_stem: fileStem, encoding_colours: colours } = module;

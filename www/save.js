@@ -1,5 +1,5 @@
 // Taking a picture along: SVG, PNG, CSV, or the clipboard. Files carry what they show in name and metadata.
-import { csv, draw, parameters, svg } from "./drawing.js";
+import { csv, draw, fileStem, parameters, svg } from "./drawing.js";
 import { element } from "./dom.js";
 import { withTexts } from "./png.js";
 
@@ -46,9 +46,7 @@ export function saveMenu(chart) {
 
 /** `longview-alibi-heads8-length64.svg` */
 export function name(chart, ending) {
-  const words = parameters(JSON.stringify(chart.figure)).split(" ");
-  const tame = words.map((word) => word.replace("=", "").replaceAll("_", "-").replace(/[^\w.,-]/g, ""));
-  return `longview-${tame.join("-").slice(0, 120)}${ending}`;
+  return `${fileStem(JSON.stringify(chart.figure))}${ending}`;
 }
 
 /** A file is for paper and slides: on its own ground. */

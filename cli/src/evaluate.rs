@@ -1,13 +1,13 @@
 use crate::encoding::count;
 use crate::files;
-use anyhow::{Context, Result, bail, ensure};
+use crate::run::{Run, RunArguments, Text, Undefined};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, EncodingError, Learned, PastEnd};
-use longview::engine::{Captures, Choice, Engine, EngineError, Model, Verdict};
-use longview::experiment::{Curve, Plan, Point};
-use longview::model::{Checkpoint, clean};
+use longview::encoding::Encoding;
+use longview::engine::Verdict;
+use longview::experiment::Point;
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Measure perplexity over non-overlapping windows, at one length or many, on the same tokens
@@ -27,41 +27,13 @@ pub struct Arguments {
     /// A text in UTF-8
     #[arg(long)]
     text: PathBuf,
-    /// The checkpoint's tokenizer [default: tokenizer.json beside the checkpoint]
-    #[arg(long)]
-    tokenizer: Option<PathBuf>,
     /// Tokens in a window, one length or several with commas between
     #[arg(long, required = true, value_delimiter = ',', value_parser = count::<1_048_576>)]
     length: Vec<usize>,
-    /// Score at most that many tokens, the same ones at every length (at least one window of each)
-    #[arg(long, default_value = "65536", value_parser = count::<1_073_741_824>)]
-    tokens: usize,
-    /// Clean the text first as the training text was: paragraphs unwrapped, quotes and dashes to ASCII
-    #[arg(long)]
-    clean: bool,
-    /// What a learned table gives past its end
-    #[arg(long, value_enum, default_value = "undefined")]
-    past: Past,
-    /// What computes; `auto` takes a GPU where there is a real one that agrees with the CPU
-    #[arg(long, value_enum, default_value = "auto")]
-    engine: EngineName,
+    #[command(flatten)]
+    run: RunArguments,
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Past {
-    /// Nothing: such lengths are reported as undefined
-    Undefined,
-    /// Its last row again
-    Last,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineName {
-    Auto,
-    Cpu,
-    Gpu,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -91,37 +63,18 @@ struct Measured {
     by_position: Vec<f64>,
 }
 
-#[derive(Serialize)]
-struct Undefined {
-    length: usize,
-    reason: String,
-}
-
 /// # Errors
 /// Files that cannot be read or do not belong together, a text too short, an engine that fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let checkpoint = files::checkpoint(&arguments.checkpoint)?;
-    let tokenizer = files::tokenizer(arguments.tokenizer.as_deref(), &arguments.checkpoint)?;
-    ensure!(
-        tokenizer.vocabulary() == checkpoint.config.vocabulary,
-        "the tokenizer has {} tokens and the checkpoint {}; give the tokenizer that belongs to it",
-        tokenizer.vocabulary(),
-        checkpoint.config.vocabulary
-    );
-    let mut text = files::text(&arguments.text)?;
-    if arguments.clean {
-        text = clean(&text);
-    }
-    let encoded = tokenizer.encode(&text);
-    let plan = Plan::new(encoded.ids.len(), &arguments.length, arguments.tokens)
-        .with_context(|| format!("{} at these lengths", arguments.text.display()))?;
-    let (mut model, verdict) = pollster::block_on(start(arguments.engine, &checkpoint))?;
-    if let (Encoding::Learned(_), Past::Last) = (&checkpoint.config.encoding, arguments.past) {
-        model.set_encoding(Encoding::Learned(Learned {
-            past_end: PastEnd::LastRow,
-        }));
-    }
-    let (curve, undefined) = pollster::block_on(measure(&mut model, &plan, &encoded.ids))?;
+    let text = Text::read(
+        &arguments.text,
+        (&arguments.checkpoint, &checkpoint),
+        &arguments.run,
+    )?;
+    let plan = text.plan(&arguments.length, &arguments.run)?;
+    let mut run = Run::start(&checkpoint, &arguments.run)?;
+    let (curve, undefined) = run.measure(&plan, &text.tokens)?;
     let points: Vec<Measured> = curve
         .points()
         .into_iter()
@@ -130,15 +83,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             point,
         })
         .collect();
-    if let (true, Some(first)) = (points.is_empty(), undefined.first()) {
-        bail!("at {} tokens: {} (--past last)", first.length, first.reason);
-    }
     let report = Report {
-        encoding: model.config().encoding.clone(),
+        encoding: run.model.config().encoding.clone(),
         trained_length: checkpoint.config.trained_length,
-        engine: verdict,
-        text_tokens: encoded.ids.len(),
-        dropped_characters: encoded.dropped,
+        engine: run.verdict,
+        text_tokens: text.tokens.len(),
+        dropped_characters: text.dropped,
         points,
         undefined,
     };
@@ -146,53 +96,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Format::Json => files::write_json(&report),
         Format::Text => write_text(&report),
     }
-}
-
-/// The engine of choice with the model in it.
-async fn start(name: EngineName, checkpoint: &Checkpoint) -> Result<(Model, Verdict)> {
-    let choice = match name {
-        EngineName::Auto => Choice::Auto,
-        EngineName::Cpu => Choice::Cpu,
-        EngineName::Gpu => Choice::Gpu,
-    };
-    let (engine, verdict) = Engine::start(choice).await;
-    // Who asks for the GPU by name wants its numbers or none.
-    ensure!(
-        choice != Choice::Gpu || verdict.engine == "gpu",
-        "{} Take --engine cpu, or auto",
-        verdict.message
-    );
-    Ok((engine.load(&checkpoint.config, &checkpoint.weights)?, verdict))
-}
-
-/// Runs all steps of a plan. A length that the encoding does not define is left out and said.
-async fn measure(model: &mut Model, plan: &Plan, tokens: &[u32]) -> Result<(Curve, Vec<Undefined>)> {
-    let mut curve = Curve::default();
-    let mut undefined: Vec<Undefined> = Vec::new();
-    let count = plan.steps().count();
-    let progress = std::io::stderr().is_terminal();
-    for (index, step) in plan.steps().enumerate() {
-        if undefined.iter().any(|skip| skip.length == step.length) {
-            continue;
-        }
-        if progress {
-            eprint!("\rstep {} of {count}, length {}   ", index + 1, step.length);
-        }
-        match model.forward(&step.batch(tokens)?, &Captures::default()).await {
-            Ok(output) => curve.add(&step, &output.nll),
-            Err(EngineError::Encoding(error @ EncodingError::Undefined { .. })) => {
-                undefined.push(Undefined {
-                    length: step.length,
-                    reason: error.to_string(),
-                });
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if progress {
-        eprintln!();
-    }
-    Ok((curve, undefined))
 }
 
 fn write_text(report: &Report) -> Result<()> {

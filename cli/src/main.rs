@@ -5,6 +5,7 @@ mod evaluate;
 mod figure;
 mod files;
 mod inspect;
+mod run;
 mod table;
 
 use anyhow::Result;
@@ -24,7 +25,7 @@ enum Command {
     Table(table::Arguments),
     Evaluate(evaluate::Arguments),
     Inspect(inspect::Arguments),
-    Figure(figure::Arguments),
+    Figure(Box<figure::Arguments>),
 }
 
 fn run(command: &Command) -> Result<()> {

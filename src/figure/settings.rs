@@ -106,6 +106,28 @@ impl Figure {
         Ok(self.chart().table(values, Words::of(locale)))
     }
 
+    /// The table as a CSV file, whose first line names the settings.
+    ///
+    /// # Errors
+    /// Settings or values that make no figure.
+    pub fn csv(&self, values: &[f32], locale: &str) -> Result<String, FigureError> {
+        let parameters = ["Longview: ", &self.parameters()].concat();
+        Ok(self.table(values, locale)?.csv(&parameters))
+    }
+
+    /// A name for files, without an ending, that tells the settings: `longview-alibi-heads8-length64`.
+    pub fn file_stem(&self) -> String {
+        let is_tame = |letter: &char| letter.is_ascii_alphanumeric() || ".,-".contains(*letter);
+        let words = self.parameters();
+        let words = words
+            .split(' ')
+            .map(|word| word.replacen('=', "", 1).replace('_', "-"));
+        let words: Vec<String> = words.map(|word| word.chars().filter(is_tame).collect()).collect();
+        // File systems allow 255 bytes; the settings that come last are the least telling.
+        let words: String = words.join("-").chars().take(120).collect();
+        ["longview-", &words].concat()
+    }
+
     /// The figure's settings as one line, for names and metadata of files: `alibi heads=8 length=64`.
     pub fn parameters(&self) -> String {
         let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) else {
@@ -157,4 +179,27 @@ pub(super) fn at_most(
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_after_its_settings() {
+        let json =
+            r#"{"figure": "alibi", "heads": 2, "length": 64, "slopes": [0.5, -1], "trained_length": 128}"#;
+        let figure: Figure = crate::json::read(json).unwrap();
+        assert_eq!(
+            figure.parameters(),
+            "alibi heads=2 length=64 slopes=0.5,-1.0 trained_length=128"
+        );
+        assert_eq!(
+            figure.file_stem(),
+            "longview-alibi-heads2-length64-slopes0.5,-1.0-trained-length128"
+        );
+        let json = r#"{"figure": "position_loss", "length": 8, "trained_length": 8, "encoding": "../a/b"}"#;
+        let figure: Figure = crate::json::read(json).unwrap();
+        assert!(!figure.file_stem().contains('/'), "{}", figure.file_stem());
+    }
 }

@@ -178,17 +178,25 @@ pub fn table(figure_json: &str, values: &[f32], locale: &str, most: usize) -> Re
 #[wasm_bindgen]
 pub fn csv(figure_json: &str, values: &[f32], locale: &str) -> Result<String, JsError> {
     let figure: Figure = crate::json::read(figure_json)?;
-    let parameters = format!("Longview: {}", figure.parameters());
-    Ok(figure.table(values, locale)?.csv(&parameters))
+    Ok(figure.csv(values, locale)?)
 }
 
-/// The figure's settings in one line, for the names and metadata of files: `alibi heads=8 length=64`.
+/// The figure's settings in one line, for the metadata of files: `alibi heads=8 length=64`.
 ///
 /// # Errors
 /// JSON that is no figure.
 #[wasm_bindgen]
 pub fn parameters(figure_json: &str) -> Result<String, JsError> {
     Ok(crate::json::read::<Figure>(figure_json)?.parameters())
+}
+
+/// A name for files of the figure, without an ending, that tells its settings.
+///
+/// # Errors
+/// JSON that is no figure.
+#[wasm_bindgen]
+pub fn file_stem(figure_json: &str) -> Result<String, JsError> {
+    Ok(crate::json::read::<Figure>(figure_json)?.file_stem())
 }
 
 /// The figure as an SVG file: vectors, text as text, heat maps as embedded images.
