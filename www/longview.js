@@ -14,14 +14,25 @@ import { load, pick } from "./words.js";
 const NAMES = [...Object.keys(PROPERTIES), "controls", "theme", "engine", "lang"];
 const attributeOf = (name) => name.replaceAll("_", "-");
 
+/** What rem means in our style, in px. */
+const REM = 17;
+
 let sheet;
 /** One style sheet for all elements of a page. */
 function style() {
   if (!sheet) {
     sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLE);
+    // The root of a host page may have any font size, and rem is measured by it.
+    sheet.replaceSync(STYLE.replace(/([\d.]+)rem\b/g, (_, count) => `${count * REM}px`));
   }
   return sheet;
+}
+
+/** Keys that a control inside takes are not for the host page: slides would turn while a slider moves. */
+function keep(event) {
+  const isTaken = event.defaultPrevented || event.target.matches("input, select, textarea, button, summary");
+  const isForAll = event.key === "Escape" || event.key === "Tab" || event.ctrlKey || event.metaKey || event.altKey;
+  if (isTaken && !isForAll) event.stopPropagation();
 }
 
 /** The base of all elements; each view has its own. */
@@ -33,6 +44,7 @@ export class LongviewElement extends HTMLElement {
     super();
     this.attachShadow({ mode: "open" });
     this.shadowRoot.adoptedStyleSheets = [style()];
+    this.shadowRoot.addEventListener("keydown", keep);
     /** Set before the element is connected where several views share one state. */
     this.store = null;
     this.omit = [];

@@ -8,7 +8,7 @@ export const STYLE = `
   --warn-paper: #fff6e5; --warn-line: #e3b35c; --radius: 10px; --measure: 72ch;
   color-scheme: light; color: var(--ink); background: var(--paper);
   font: 400 17px/1.6 Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans TC", "PingFang TC", "Microsoft JhengHei", sans-serif;
-  text-align: start; direction: ltr;
+  text-align: start; direction: ltr; text-transform: none; text-indent: 0; text-shadow: none; letter-spacing: normal; word-spacing: normal; white-space: normal;
 }
 .view[data-theme="dark"] {
   --paper: #14171b; --soft: #1c2026; --line: #343b44; --ink: #e8ebef; --quiet: #a9b2bd; --accent: #6ab0ff; --past: #ff8a50;

@@ -2,7 +2,7 @@
 
 use crate::serve::Site;
 use crate::workspace::{cargo, find_program, root, run};
-use crate::{install, package};
+use crate::{install, offline, package, scripts, site};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -81,6 +81,9 @@ fn browser(arguments: &[String]) -> Result<()> {
     let chromium = install::chromium()?;
     install::npm_packages(BROWSER_TESTS)?;
     package::build_checks()?;
+    // What readers take away is tested as they have it.
+    site::write(&root().join("out/site"))?;
+    offline::write(&root().join("out/longview.html"), &scripts::model_names()?)?;
     // The tests compare the page's numbers with the native program's.
     run(&mut cargo(&["build", "--package", "longview-cli"]))?;
     let site = Site::start(0)?;
