@@ -36,6 +36,9 @@ export class View {
     this.wants = new Map();
     this.isPaused = false;
     this.isSeen = false;
+    /** What the engine has told since the last frame. @type {Set<string>} */
+    this.news = new Set();
+    this.frame = 0;
     speak(words);
     this.build(omit, level);
     this.chooseTheme();
@@ -51,6 +54,7 @@ export class View {
       sights.disconnect();
       if (this.isSeen || !this.root.isConnected) return;
       this.isSeen = true;
+      this.showFound();
       this.ask();
     };
     const sights = new IntersectionObserver(([entry]) => entry.isIntersecting && see(), { rootMargin: "300px" });
@@ -148,9 +152,19 @@ export class View {
     if (what === "attention" && !id.startsWith(`${this.id}:`)) return;
     if (what === "run" && this.wants.get("run")?.key !== id) return;
     if (what === "problems") this.showProblems();
+    this.news.add(what);
+    // Once a frame: points may come by the hundred a second, and a page may have many views.
+    this.frame ||= requestAnimationFrame(() => this.showNews());
+  }
+
+  showNews() {
+    this.frame = 0;
+    const { news } = this;
+    this.news = new Set();
     this.status?.show();
-    if (["attention", "weights", "run"].includes(what)) this.update();
-    if (what === "run") this.askPositions();
+    if (!this.isSeen) return;
+    if (["attention", "weights", "run"].some((what) => news.has(what))) this.showFound();
+    if (news.has("run")) this.askPositions();
   }
 
   showProblems() {
@@ -179,8 +193,13 @@ export class View {
 
   /** Makes everything show the state and what was found. */
   update() {
+    for (const control of this.controls) control.show(this.state);
+    this.showFound();
+  }
+
+  /** Shows what the engine has found for the state. */
+  showFound() {
     const { state, data } = this;
-    for (const control of this.controls) control.show(state);
     for (const chart of this.charts) {
       const { figure, values } = chart.definition;
       chart.show(figure(state, data), values?.(state, data));
@@ -238,6 +257,7 @@ export class View {
   /** Ends all that outlives the element. */
   end() {
     if (this.player.isPlaying) this.player.stop();
+    cancelAnimationFrame(this.frame);
     for (const end of this.ends) end();
     for (const chart of this.charts) chart.end();
     for (const { id } of this.wants.values()) engine.drop(id);

@@ -44,6 +44,8 @@ export class Words {
   constructor(locale, file) {
     this.locale = locale;
     this.file = file;
+    /** @type {Map<string, Intl.NumberFormat>} */
+    this.writers = new Map();
   }
 
   /** The words of the charts, for the module that draws. */
@@ -82,11 +84,18 @@ export class Words {
   /** A number for readers: a few significant digits. */
   number(value, digits = 3) {
     if (!Number.isFinite(value)) return "–";
-    return new Intl.NumberFormat(this.locale, { maximumSignificantDigits: digits }).format(value);
+    return this.written(value, { maximumSignificantDigits: digits });
   }
 
   count(value) {
-    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 0 }).format(value);
+    return this.written(value, { maximumFractionDigits: 0 });
+  }
+
+  /** A number written in the language's way. What writes it is costly to make, so it is kept. */
+  written(value, how) {
+    const key = JSON.stringify(how);
+    if (!this.writers.has(key)) this.writers.set(key, new Intl.NumberFormat(this.locale, how));
+    return this.writers.get(key).format(value);
   }
 
   percent(share) {
