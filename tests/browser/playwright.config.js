@@ -30,6 +30,8 @@ const chromium = (flags) => ({
 export default defineConfig({
   testDir: ".",
   outputDir: "../../out/browser",
+  // The same pictures on every system: the font comes with the test.
+  snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   reporter: [["list"]],
   // One at a time: the tests measure what blocks the page.
   workers: 1,

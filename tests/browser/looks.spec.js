@@ -1,0 +1,61 @@
+// How every view looks, against committed pictures: wide and narrow, light and dark, at one and two pixels a CSS px.
+// `cargo xtask test --browser -- looks --update-snapshots` makes them anew; look at what changed before committing.
+import { readFileSync } from "node:fs";
+import { expect, open, root, test } from "./fixtures.js";
+
+const VIEWS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "attention", "perplexity", "compare"];
+const SCREENS = [
+  { name: "wide", width: 900, deviceScaleFactor: 1 },
+  { name: "narrow", width: 400, deviceScaleFactor: 2 },
+];
+
+const font = (weight) =>
+  readFileSync(`${root}tests/browser/node_modules/@fontsource/inter/files/inter-latin-${weight}-normal.woff2`).toString("base64");
+const FONTS = { 400: font(400), 700: font(700) };
+
+/** One font on every machine: the page's first choice is Inter, which is given here. */
+async function giveFont(page) {
+  await page.addInitScript((fonts) => {
+    for (const [weight, data] of Object.entries(fonts)) {
+      const face = new FontFace("Inter", Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)), { weight });
+      document.fonts.add(face);
+      face.load();
+    }
+  }, FONTS);
+}
+
+for (const { name, width, deviceScaleFactor } of SCREENS) {
+  test.describe(name, () => {
+    test.use({ viewport: { width, height: 800 }, deviceScaleFactor });
+    for (const theme of ["light", "dark"]) {
+      for (const view of VIEWS) {
+        test(`${view}, ${theme}`, async ({ page }) => {
+          await giveFont(page);
+          await open(page, { view, theme, engine: "cpu", max: 256, length: 256, embed: 1 }, "picture");
+          const element = page.locator(`longview-${view.replace("_", "-")}`);
+          // The line about the engine tells a speed, which differs at every run.
+          await element.evaluate(({ shadowRoot }) => shadowRoot.querySelector(".engine")?.remove());
+          // Pictures are drawn when they are near, so all of the page is brought into view.
+          const grow = async () => page.setViewportSize({ width, height: await page.evaluate(() => Math.ceil(document.documentElement.scrollHeight)) });
+          await grow();
+          const isComplete = () => element.evaluate(({ view: shown }) => {
+            const { run } = shown.data;
+            const attentions = Object.values(shown.data.attentions);
+            const wantsWeights = shown.definition.data?.(shown.state).weights ?? [];
+            const isFound = (!run || run.isFinished) && attentions.every(Boolean) && wantsWeights.every((one) => shown.data.weights.has(one));
+            const hasPositions = !run || !shown.definition.data(shown.state).positionsOf || run.positions.size > 0;
+            return isFound && hasPositions && shown.charts.every((chart) => !chart.figure || (!chart.isStale && chart.sentence.textContent));
+          });
+          await expect.poll(async () => {
+            // What arrives makes the page longer.
+            await grow();
+            return isComplete();
+          }).toBe(true);
+          await grow();
+          await page.waitForTimeout(500);
+          await expect(element).toHaveScreenshot(`${view}-${theme}-${name}.png`, { maxDiffPixelRatio: 0.01, threshold: 0.15, animations: "disabled", caret: "hide" });
+        });
+      }
+    }
+  });
+}
