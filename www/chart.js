@@ -162,13 +162,17 @@ export class Chart {
   rest() {
     this.restless = undefined;
     if (!this.figure) return;
-    try {
-      this.sentence.textContent = summary(this.figureText, this.values, this.view.words.locale);
-    } catch {
-      // The picture has said why.
-      this.sentence.textContent = "";
-    }
+    this.sentence.textContent = this.summary();
     if (this.tableDetails.open) this.fillTable();
+  }
+
+  /** One sentence of the picture's present numbers; empty where it cannot be drawn, which the view has said. */
+  summary() {
+    try {
+      return summary(this.figureText, this.values, this.view.words.locale);
+    } catch {
+      return "";
+    }
   }
 
   fillTable() {

@@ -67,7 +67,7 @@ export async function png(chart, scale) {
   if (!blob) throw new Error(`${canvas.width} × ${canvas.height} pixels are too many for this browser`);
   return withTexts(new Uint8Array(await blob.arrayBuffer()), {
     Title: `Longview: ${chart.title}`,
-    Description: chart.sentence.textContent,
+    Description: chart.summary(),
     Comment: parameters(JSON.stringify(chart.figure)),
     Software: "Longview",
   });

@@ -58,7 +58,7 @@ test("PNG at once, twice and four times the size, saying what it shows", async (
     expect(header.type).toBe("IHDR");
     expect(header.data.readUInt32BE(0)).toBe(width * scale);
     const texts = rest.filter(({ type }) => type === "iTXt").map(({ data }) => data.toString("utf8"));
-    expect(texts.join("\n")).toMatch(/Comment\0+wavelengths d_head=24/);
+    expect(texts.join("\n")).toMatch(/Comment\0+wavelengths base=10000 d_head=24/);
     expect(texts.join("\n")).toMatch(/Description\0+.*12 pairs/);
     // The browser still reads it, its checksums included.
     const decoded = await page.evaluate(async (bytes) => (await createImageBitmap(new Blob([new Uint8Array(bytes)], { type: "image/png" }))).width, [...file]);
