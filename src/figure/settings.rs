@@ -151,7 +151,12 @@ impl Figure {
 
 /// A JSON value without quotes.
 fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        // Without ".0", also for numbers that may have a fraction.
+        serde_json::Value::Number(number) => number.as_f64().unwrap_or(f64::NAN).to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Sizes that a picture can show.

@@ -115,3 +115,21 @@ for (const { name, value, says, becomes } of parameters) {
     expect(await page.locator(".messages b").count()).toBe(0);
   });
 }
+
+test("a GPU that never answers leads to the CPU", async ({ page }) => {
+  // The worker's navigator gets a GPU whose adapter is promised and never comes.
+  await page.route("**/pkg/worker.js", async (route) => {
+    const response = await route.fetch();
+    const silent = `Object.defineProperty(navigator, "gpu", { value: { requestAdapter: () => new Promise(() => {}) } });\n`;
+    await route.fulfill({ response, body: silent + (await response.text()) });
+  });
+  await page.clock.install();
+  await open(page, start({ engine: "auto" }), "picture");
+  await page.clock.runFor(2000);
+  const worker = page.waitForEvent("worker");
+  await page.clock.fastForward(61_000);
+  await worker;
+  await expect.poll(() => told(page)).toMatch(/did not answer for a minute.*CPU/);
+  await expect(page.locator("longview-perplexity .engine")).toHaveAttribute("data-engine", "cpu");
+  await expect.poll(async () => (await results(page)).length).toBeGreaterThan(0);
+});
