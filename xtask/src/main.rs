@@ -49,7 +49,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Print tokens per second of both engines in Chromium
+    /// Print tokens per second of both engines in Chromium, and how fast pictures are drawn
     Bench(bench::Arguments),
 }
 
