@@ -36,7 +36,7 @@ pub fn npm_packages(folder: &str) -> Result<()> {
     }
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     if find_program(&[npm]).is_none() {
-        bail!("npm is missing: install Node.js 20 or newer (Debian: apt-get install nodejs npm)");
+        bail!("npm is missing: install Node.js 20.19 or newer (Debian: apt-get install nodejs npm)");
     }
     run(Command::new(npm)
         .args(["ci", "--no-audit", "--no-fund"])
