@@ -41,7 +41,7 @@ textarea, input[type="text"] { width: 100%; resize: vertical; font-variant-numer
 .problem { margin: .15rem 0 0; color: var(--past); font-size: .86rem; }
 .problem:empty { display: none; }
 
-.controls { display: flex; flex-wrap: wrap; gap: .7rem 1.6rem; align-items: end; margin: 0 0 .8rem; }
+.controls { display: flex; flex-wrap: wrap; gap: .7rem 1.6rem; align-items: start; margin: 0 0 .8rem; }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; flex: 1 1 100%; }
 .chips legend, .slider label, .field > span, .field label > span { font-size: .82rem; color: var(--quiet); padding: 0; }
 .chips legend { margin-bottom: .2rem; }
@@ -69,7 +69,7 @@ input[type="range"].past { accent-color: var(--past); }
 .field label { display: grid; gap: .1rem; }
 .field.broad { flex: 1 1 16rem; max-width: 40rem; }
 .field select { max-width: 100%; min-width: 0; text-overflow: ellipsis; }
-.check { display: inline-flex; align-items: center; gap: .45rem; font-size: .9rem; min-height: 2rem; cursor: pointer; }
+.check { margin-top: 1.3rem; display: inline-flex; align-items: center; gap: .45rem; font-size: .9rem; min-height: 2rem; cursor: pointer; }
 .check input { width: 1.05rem; height: 1.05rem; accent-color: var(--accent); margin: 0; }
 
 .messages p, p.messages { margin: 0 0 .6rem; padding: .5rem .9rem; background: var(--warn-paper); border: 1px solid var(--warn-line); border-radius: var(--radius); font-size: .92rem; overflow-wrap: anywhere; }

@@ -133,7 +133,7 @@ fn slopes_that_differ_are_named() {
     let powers = |heads: i32| (1..=heads).map(|h| 0.5f64.powi(h)).collect::<Vec<f64>>();
     let mut custom = powers(8);
     let same = slopes(8, Some(custom.clone())).summary(&[], "en").unwrap();
-    assert!(same.ends_with("custom: all 8 slopes are the paper's."), "{same}");
+    assert!(same.ends_with("custom: all 8 slopes are the paper’s."), "{same}");
     custom[3] = 0.05;
     custom[7] = -1.0;
     let figure = slopes(8, Some(custom.clone()));

@@ -30,13 +30,23 @@ function drag({ plots }, x, y, state) {
   };
 }
 
+/** So high that the dials fill the width, three beside each other on a phone. */
+function dialsHeight(width, { rotated }) {
+  const pairs = rotated / 2;
+  const most = width < 520 ? (pairs > 16 ? 5 : 3) : pairs > 24 ? 12 : pairs > 12 ? 8 : 6;
+  const columns = Math.min(most, pairs);
+  const gap = width < 480 ? 10 : 24;
+  const side = Math.min(170, (width + gap - 4) / columns - gap);
+  return Math.round(Math.ceil(pairs / columns) * (side + 34) + (width < 520 ? 84 : width < 900 ? 60 : 34));
+}
+
 export default {
   controls: ["query", "key", "rotated", "base", "pairing", "length"],
   charts: [
     {
       id: "dials",
       wide: true,
-      height: (width, { rotated }) => Math.max(300, Math.min(560, width * (rotated > 32 ? 0.6 : 0.36) + (width < 520 ? 200 : 40))),
+      height: dialsHeight,
       figure: ({ query, key, ...state }) => ({ figure: "rotary", ...turns(state), query, key, trained_length }),
       drag,
     },
