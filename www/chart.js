@@ -69,8 +69,9 @@ export class Chart {
     const { canvas } = this;
     this.sizes = new ResizeObserver(() => this.update());
     this.sizes.observe(this.box);
-    this.sights = new IntersectionObserver(([entry]) => {
-      this.isVisible = entry.isIntersecting;
+    this.sights = new IntersectionObserver((entries) => {
+      // A page that moves fast is told of in one go; the last is what is true now.
+      this.isVisible = entries.at(-1).isIntersecting;
       if (this.isVisible) schedule(this);
     }, { rootMargin: "200px" });
     this.sights.observe(canvas);

@@ -57,7 +57,7 @@ export class View {
       this.showFound();
       this.ask();
     };
-    const sights = new IntersectionObserver(([entry]) => entry.isIntersecting && see(), { rootMargin: "300px" });
+    const sights = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && see(), { rootMargin: "300px" });
     sights.observe(this.root);
     this.ends.push(() => sights.disconnect());
     this.update();
