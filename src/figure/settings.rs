@@ -197,11 +197,11 @@ mod tests {
         let figure: Figure = crate::json::read(json).unwrap();
         assert_eq!(
             figure.parameters(),
-            "alibi heads=2 length=64 slopes=0.5,-1.0 trained_length=128"
+            "alibi heads=2 length=64 slopes=0.5,-1 trained_length=128"
         );
         assert_eq!(
             figure.file_stem(),
-            "longview-alibi-heads2-length64-slopes0.5,-1.0-trained-length128"
+            "longview-alibi-heads2-length64-slopes0.5,-1-trained-length128"
         );
         let json = r#"{"figure": "position_loss", "length": 8, "trained_length": 8, "encoding": "../a/b"}"#;
         let figure: Figure = crate::json::read(json).unwrap();
