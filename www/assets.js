@@ -17,8 +17,12 @@ const PLACES = {
   "hamlet.txt": () => new URL("./assets/hamlet.txt", import.meta.url),
 };
 
-/** The text of an element that the offline file carries, or null. */
-const carried = (name) => document.getElementById(`longview:${name}`)?.textContent ?? null;
+/** The text of an element that the offline file carries, or null. A script element only: what others may put
+ * into a page has no scripts. */
+function carried(name) {
+  const found = document.getElementById(`longview:${name}`);
+  return found instanceof HTMLScriptElement && found.type === "application/octet-stream" ? found.textContent : null;
+}
 
 /** Whether this page is the offline file. */
 export const isOffline = () => carried("figures.wasm") !== null;

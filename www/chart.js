@@ -28,8 +28,7 @@ export class Chart {
     this.output = element("p", { class: "readout" });
     this.sentence = element("p", { class: "summary", id: uniqueId("summary") });
     this.canvas.setAttribute("aria-describedby", this.sentence.id);
-    this.canvas.setAttribute("aria-label", this.title);
-    this.tableBox = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${this.title}: ${words.say("tools.table")}` });
+    this.tableBox = element("div", { class: "scroll", tabindex: 0, role: "region" });
     this.tableDetails = element("details", { class: "numbers", ontoggle: () => this.fillTable() },
       element("summary", { text: words.say("tools.table") }), this.tableBox);
     this.tableDetails.open = Boolean(definition.openTable);
@@ -47,8 +46,17 @@ export class Chart {
     this.isVisible = false;
     this.isPrinting = false;
     this.cursor = null;
+    this.label();
     this.listen();
     charts.add(this);
+  }
+
+  /** Names the picture and what belongs to it for those who do not see them beside each other. */
+  label() {
+    const { words } = this.view;
+    this.canvas.setAttribute("aria-label", this.title);
+    this.tableBox.setAttribute("aria-label", `${this.title}: ${words.say("tools.table")}`);
+    this.menu.firstElementChild.setAttribute("aria-label", `${words.say("tools.save")}: ${this.title}`);
   }
 
   /** The controls that belong to this picture alone. */
@@ -67,7 +75,14 @@ export class Chart {
 
   listen() {
     const { canvas } = this;
-    this.sizes = new ResizeObserver(() => this.update());
+    let last = 0;
+    this.sizes = new ResizeObserver(() => {
+      // The height is the picture's own doing.
+      const { clientWidth } = this.box;
+      if (clientWidth === last) return;
+      last = clientWidth;
+      this.update();
+    });
     this.sizes.observe(this.box);
     this.sights = new IntersectionObserver((entries) => {
       // A page that moves fast is told of in one go; the last is what is true now.
@@ -83,7 +98,9 @@ export class Chart {
     canvas.addEventListener("click", (event) => this.pick(event.offsetX, event.offsetY));
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("blur", () => this.point(null));
-    canvas.style.touchAction = this.definition.drag ? "pinch-zoom" : "pan-y pinch-zoom";
+    canvas.style.touchAction = "pan-y pinch-zoom";
+    // A finger that takes hold of something drags it; any other scrolls the page.
+    canvas.addEventListener("touchstart", (event) => this.dragging && event.preventDefault(), { passive: false });
   }
 
   /** Ends all that outlives the element. */
@@ -105,7 +122,7 @@ export class Chart {
     if (title !== this.title) {
       this.title = title;
       this.heading.textContent = title;
-      this.canvas.setAttribute("aria-label", title);
+      this.label();
     }
     this.figure = figure;
     this.figureText = text;
@@ -119,7 +136,7 @@ export class Chart {
   }
 
   style(width, height, pixel_ratio) {
-    return { width, height, pixel_ratio, theme: this.view.theme, high_contrast: this.view.highContrast, locale: this.view.words.locale, font: FONT };
+    return { width, height, pixel_ratio, theme: this.isPrinting ? "light" : this.view.theme, high_contrast: this.view.highContrast, locale: this.view.words.locale, font: FONT };
   }
 
   /** The picture's size in CSS px. */
@@ -179,7 +196,15 @@ export class Chart {
   fillTable() {
     if (!this.tableDetails.open || !this.figure) return;
     const { words } = this.view;
-    const { columns, rows, total } = JSON.parse(table(this.figureText, this.values, words.locale, TABLE_ROWS_MAX));
+    let found;
+    try {
+      found = JSON.parse(table(this.figureText, this.values, words.locale, TABLE_ROWS_MAX));
+    } catch {
+      // The view has said why there is no picture; there are no numbers either.
+      this.tableBox.replaceChildren();
+      return;
+    }
+    const { columns, rows, total } = found;
     const made = element("table");
     if (rows.length < total) {
       made.append(element("caption", { text: words.say("tools.tableCut", { shown: words.count(rows.length), total: words.count(total) }) }));
@@ -211,7 +236,7 @@ export class Chart {
     this.follow(event);
     const { drag } = this.definition;
     if (!drag || !this.geometry) return;
-    this.dragging = drag(this.geometry, event.offsetX, event.offsetY, this.view.state);
+    this.dragging = drag(this.geometry, event.offsetX, event.offsetY, this.view.state, event.pointerType === "touch");
     if (this.dragging) this.canvas.setPointerCapture(event.pointerId);
   }
 

@@ -9,11 +9,10 @@ const MARKED = new Set(["length", "query", "key", "max"]);
  * Makes the control of a property; `show` makes it show the view's state.
  * @param {string} name
  * @param {import("./view.js").View} view
- * @param {object} [limits] in place of the property's own
  * @returns {{name: string, element: HTMLElement, show: (state: object) => void}}
  */
-export function makeControl(name, view, limits = {}) {
-  const property = { ...PROPERTIES[name], ...limits };
+export function makeControl(name, view) {
+  const property = PROPERTIES[name];
   const label = view.words.say(`properties.${name}.label`);
   const make = { whole: slider, choice: select, switch: checkbox, numbers: slopes, wholes: list, names: chips }[property.kind];
   const made = make(name, property, label, view);

@@ -13,8 +13,8 @@ export class Told extends Error {
 }
 
 /** What to tell of any error. */
-export const telling = (error, path = "problems.other", parts = {}) =>
-  error?.told ?? { path, parts: { ...parts, reason: String(error?.message ?? error).replace(/\.$/, "") } };
+export const telling = (error) =>
+  error?.told ?? { path: "problems.other", parts: { reason: String(error?.message ?? error).replace(/\.$/, "") } };
 
 /**
  * The bytes of a file.

@@ -9,7 +9,11 @@ const known = new Set();
 
 /** Loads the module; many views may ask. */
 export function start() {
-  started ??= init({ module_or_path: bytes("figures.wasm") ?? address("figures.wasm") });
+  started ??= init({ module_or_path: bytes("figures.wasm") ?? address("figures.wasm") }).catch((error) => {
+    // The next view may try again.
+    started = null;
+    throw error;
+  });
   return started;
 }
 

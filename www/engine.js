@@ -1,6 +1,6 @@
 // The page's side of the engine: one worker for all views of a page, started when a view first needs a
 // model. What it found is kept here, so that views come and go and nothing is measured twice.
-import { address, addresses, bytes, has, isOffline } from "./assets.js";
+import { address, addresses, bytes, isOffline } from "./assets.js";
 import { download, telling } from "./download.js";
 import { Run, runKey } from "./run.js";
 
@@ -14,6 +14,9 @@ class Engine {
     /** @type {Worker | null} */
     this.worker = null;
     this.choice = "auto";
+    this.isStarting = false;
+    this.turn = 0;
+    /** How often it has died; twice is for good. */
     this.deaths = 0;
     /** Which engine runs and why; null while it starts. */
     this.verdict = null;
@@ -44,25 +47,33 @@ class Engine {
     for (const follower of [...this.followers]) follower(what, id);
   }
 
-  /** Starts anew with an engine of choice: "auto", "cpu" or "gpu". */
+  /** Takes another engine: "auto", "cpu" or "gpu"; what runs starts anew with it. */
   choose(choice) {
-    if (choice === this.choice) return;
+    if (choice === this.choice && this.deaths === 0) return;
     this.choice = choice;
     this.deaths = 0;
-    if (this.worker) this.start(choice);
+    this.solve("engine");
+    if (this.wants.size > 0) this.start();
   }
 
-  async start(choice) {
-    this.worker?.terminate();
-    this.verdict = null;
-    this.loading = null;
+  /** Starts the worker anew with the engine of choice. */
+  async start() {
+    // Another start may be asked for while this one loads; the last one counts.
+    const turn = ++this.turn;
+    this.isStarting = true;
+    this.stop();
     let worker;
     try {
       worker = await makeWorker();
     } catch (error) {
-      return this.die(telling(error).parts.reason);
+      if (turn === this.turn) this.die(telling(error).parts.reason ?? String(error.message));
+      return;
     }
-    this.worker?.terminate();
+    if (turn !== this.turn) {
+      worker.terminate();
+      return;
+    }
+    this.isStarting = false;
     this.worker = worker;
     worker.addEventListener("message", ({ data }) => {
       if (worker === this.worker) this.take(data);
@@ -71,36 +82,54 @@ class Engine {
       event.preventDefault();
       if (worker === this.worker) this.die(event.message || "the worker could not be loaded");
     });
-    clearTimeout(this.startTimer);
-    if (choice !== "cpu") {
-      this.startTimer = setTimeout(() => this.die("the GPU did not answer for a minute"), START_LIMIT_MS);
-    }
-    worker.postMessage({ kind: "start", engine: choice, places: addresses() });
+    worker.postMessage({ kind: "start", engine: this.choice, places: addresses() });
     for (const [id, want] of this.wants) worker.postMessage({ kind: "want", id, want });
     this.tell("verdict");
   }
 
-  die(reason) {
+  /** Ends the worker that runs, if one does. */
+  stop() {
     clearTimeout(this.startTimer);
-    this.deaths += 1;
     this.worker?.terminate();
     this.worker = null;
-    const isFinal = this.deaths > 1;
-    this.problems.set("engine", { path: isFinal ? "problems.workerTwice" : "problems.worker", parts: { reason } });
+    this.verdict = null;
+    this.loading = null;
+  }
+
+  die(reason) {
+    this.stop();
+    this.isStarting = false;
+    this.deaths += 1;
+    const path = this.isDead ? "problems.workerTwice" : "problems.worker";
+    this.problems.set("engine", { path, parts: { reason } });
     this.tell("problems");
-    // What was measured stays; the rest is measured anew by the new worker.
-    if (!isFinal) this.start("cpu");
+    this.tell("verdict");
+    if (this.isDead) return;
+    // What was measured stays; the rest is measured by the new worker.
+    this.choice = "cpu";
+    this.start();
+  }
+
+  /** Whether it has failed for good; the reader may still choose another engine. */
+  get isDead() {
+    return this.deaths > 1;
   }
 
   /** Takes what the worker says. */
   take(message) {
     switch (message.kind) {
+      case "loaded-module":
+        // From here on only the GPU can keep it waiting.
+        if (this.choice !== "cpu") {
+          this.startTimer = setTimeout(() => this.die("the GPU did not answer for a minute"), START_LIMIT_MS);
+        }
+        return;
       case "verdict":
         clearTimeout(this.startTimer);
         this.verdict = message.verdict;
         return this.tell("verdict");
       case "need": {
-        const file = has(message.name) ? bytes(message.name) : null;
+        const file = bytes(message.name);
         return this.worker?.postMessage({ kind: "bytes", name: message.name, bytes: file }, file ? [file.buffer] : []);
       }
       case "loading":
@@ -112,6 +141,8 @@ class Engine {
         this.solve(`model-${message.name}`);
         return this.tell("weights", message.name);
       case "attention":
+        // The view that asked may be gone.
+        if (![...this.wants.values()].some(({ slot }) => slot === message.slot)) return;
         this.attentions.set(message.slot, message);
         this.solve(`attention-${message.slot}`);
         return this.tell("attention", message.slot);
@@ -156,10 +187,7 @@ class Engine {
   want(want, id = nextId++) {
     this.wants.set(id, want);
     if (this.worker) this.worker.postMessage({ kind: "want", id, want });
-    else if (!this.isStarting) {
-      this.isStarting = true;
-      this.start(this.choice).finally(() => (this.isStarting = false));
-    }
+    else if (!this.isStarting && !this.isDead) this.start();
     return id;
   }
 
@@ -182,12 +210,16 @@ class Engine {
 
 /** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
 async function makeWorker() {
-  const place = has("worker.js") && !isOffline() ? address("worker.js") : null;
+  const place = !isOffline() ? address("worker.js") : null;
   if (place?.origin === location.origin && self.origin !== "null") return new Worker(place);
   // From another origin, in a sandboxed frame and in the offline file only a script of our own may start as a
   // worker, and it may import nothing: a copy of the whole.
   const script = bytes("worker.js") ?? (await download(place));
-  return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const copy = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const worker = new Worker(copy);
+  // It has read the copy by its first message or failure.
+  for (const event of ["message", "error"]) worker.addEventListener(event, () => URL.revokeObjectURL(copy), { once: true });
+  return worker;
 }
 
 /** The one engine of the page. */

@@ -48,10 +48,12 @@ export class LongviewElement extends HTMLElement {
     /** Set before the element is connected where several views share one state. */
     this.store = null;
     this.omit = [];
-    this.level = 2;
     /** Whether the engine is asked before the view is in sight. */
     this.eager = false;
     this.view = null;
+    /** @type {Map<string, {path: string, parts: object}>} what is wrong with attributes */
+    this.problems = new Map();
+    this.isRead = false;
     this.generation = 0;
   }
 
@@ -61,43 +63,54 @@ export class LongviewElement extends HTMLElement {
   }
 
   connectedCallback() {
-    this.store ??= new Store(usual());
-    this.problems = [];
-    for (const name of NAMES) {
-      const text = this.getAttribute(attributeOf(name));
-      if (text !== null) this.take(name, text);
+    // Moved within its page, an element keeps what its reader chose.
+    if (!this.isRead) {
+      this.isRead = true;
+      this.store ??= new Store(usual());
+      for (const name of NAMES) {
+        const text = this.getAttribute(attributeOf(name));
+        if (text !== null) this.take(name, text);
+      }
     }
     this.build();
   }
 
   disconnectedCallback() {
     this.generation += 1;
+    this.unbuild();
+  }
+
+  unbuild() {
     this.view?.end();
     this.view = null;
     this.unfollow?.();
+    this.unfollow = null;
   }
 
   attributeChangedCallback(attribute, old, text) {
     const name = attribute.replaceAll("-", "_");
-    if (!this.isConnected || !this.store || old === text || this.isReflecting) return;
-    this.problems = [];
+    if (!this.isRead || old === text) return;
     if (text === null) this.store.set({ [name]: usual()[name] });
     else this.take(name, text);
     if (["lang", "controls"].includes(name)) {
-      this.view?.end();
-      this.view = null;
-      this.build();
+      this.unbuild();
+      if (this.isConnected) this.build();
     } else this.tellProblems();
   }
 
   take(name, text) {
     const { value, problem } = read(name, text);
     this.store.set({ [name]: value });
-    if (problem) this.problems.push({ key: `attribute-${name}`, ...problem });
+    const key = `attribute-${name}`;
+    if (problem) this.problems.set(key, problem);
+    else {
+      this.problems.delete(key);
+      this.view?.messages.hide(key);
+    }
   }
 
   tellProblems() {
-    for (const { key, path, parts } of this.problems) this.view?.messages.show(key, path, parts);
+    for (const [key, { path, parts }] of this.problems) this.view?.messages.show(key, path, parts);
   }
 
   async build() {
@@ -113,8 +126,9 @@ export class LongviewElement extends HTMLElement {
     }
     // Taken out of the page meanwhile, or built anew.
     if (generation !== this.generation || !this.isConnected) return;
-    engine.choose(state.engine);
-    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, level: this.level, eager: this.eager });
+    // Who says nothing leaves the choice to others.
+    if (state.engine !== "auto") engine.choose(state.engine);
+    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, eager: this.eager });
     this.unfollow = this.store.follow((changed) => {
       if (changed.has("engine")) engine.choose(this.store.state.engine);
       this.dispatchEvent(new CustomEvent("longview-change", { bubbles: true, composed: true, detail: Object.fromEntries([...changed].map((name) => [name, this.store.state[name]])) }));

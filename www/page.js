@@ -40,9 +40,9 @@ function keepAddress() {
 }
 
 /** Makes a view's element that shares the page's state. */
-function makeView(name, { omit = [], level = 2, eager = false } = {}) {
+function makeView(name, { omit = [], eager = false } = {}) {
   const made = document.createElement(tagOf(name));
-  Object.assign(made, { store, omit, level, eager });
+  Object.assign(made, { store, omit, eager });
   return made;
 }
 
@@ -127,7 +127,6 @@ async function build() {
   chooseTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", chooseTheme);
   const words = await load(pick([state.lang, ...navigator.languages]));
-  state.lang ||= "";
   translate(words);
   const messages = new Messages(words);
   messages.element.id = "messages";
@@ -140,11 +139,18 @@ async function build() {
     root.dataset.ready = "failed";
     return;
   }
-  for (const [name, colour] of Object.entries(JSON.parse(colours())[root.dataset.theme])) root.style.setProperty(`--colour-${name}`, colour);
+  const takeColours = () => {
+    for (const [name, colour] of Object.entries(JSON.parse(colours())[root.dataset.theme])) root.style.setProperty(`--colour-${name}`, colour);
+  };
+  takeColours();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", takeColours);
   engine.choose(state.engine);
   store.follow((changed) => {
     keepAddress();
-    if (changed.has("theme")) chooseTheme();
+    if (changed.has("theme")) {
+      chooseTheme();
+      takeColours();
+    }
     if (changed.has("engine")) engine.choose(state.engine);
   });
   const isEmbedded = state.embed;
@@ -155,7 +161,7 @@ async function build() {
   if (state.view === "all") buildAll(words);
   else {
     root.classList.add("single");
-    main.append(makeView(state.view, { level: 2 }));
+    main.append(makeView(state.view));
     if (!isEmbedded) main.append(element("p", {}, element("a", { href: location.pathname, text: words.say("page.allViews") })));
   }
   if (isEmbedded && parent !== window) postHeight();

@@ -24,7 +24,7 @@ export function saveMenu(chart) {
       },
     });
   menu.append(
-    element("summary", { text: words.say("tools.save"), "aria-label": `${words.say("tools.save")}: ${chart.title}` }),
+    element("summary", { text: words.say("tools.save") }),
     element("div", { class: "menu-items" },
       item("SVG", () => saveSvg(chart)),
       ...SCALES.map((scale) => item(`PNG ${scale}×`, async () => save(await png(chart, scale), name(chart, scale > 1 ? `@${scale}x.png` : ".png")))),

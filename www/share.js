@@ -1,7 +1,7 @@
 // Ways to show a view elsewhere: a link, a frame, an element.
 import { folder, isOffline } from "./assets.js";
 import { element } from "./dom.js";
-import { PROPERTIES, format, unusual } from "./properties.js";
+import { PROPERTIES, unusual } from "./properties.js";
 
 /** The properties that a view has. */
 export const propertiesOf = (definition) => [
@@ -84,4 +84,3 @@ export function shareDialog(view) {
   dialog.showModal();
 }
 
-export { format };

@@ -9,7 +9,10 @@ export function statusLine(view) {
   const text = element("p", { class: "status" });
   const progress = element("progress", { max: 1, value: 0, "aria-label": words.say("status.progress") });
   const pause = element("button", { type: "button", onclick: () => view.setPaused(!view.isPaused) });
-  const choice = element("select", { onchange: () => view.change({ engine: choice.value }) });
+  const choice = element("select", { onchange: () => {
+      view.change({ engine: choice.value });
+      engine.choose(choice.value);
+    } });
   for (const name of ["auto", "gpu", "cpu"]) choice.append(new Option(words.say(`status.engines.${name}`), name));
   const line = element("div", { class: "engine" }, text, ...(hasRun ? [progress, pause] : []),
     element("label", { class: "field" }, element("span", { text: words.say("status.engine") }), choice));
@@ -17,11 +20,13 @@ export function statusLine(view) {
   const show = () => {
     const { verdict } = engine;
     if (verdict) line.dataset.engine = verdict.engine;
-    choice.value = view.state.engine;
+    choice.value = engine.choice;
     const run = view.data.run;
     let sentence;
     if (!view.isSeen) sentence = words.say("status.waiting");
-    else if (!verdict) sentence = words.say(engine.deaths > 1 ? "status.stopped" : "status.starting");
+    else if (engine.isDead) sentence = words.say("status.stopped");
+    else if (!engine.worker && !engine.isStarting) sentence = words.say("status.idle");
+    else if (!verdict) sentence = words.say("status.starting");
     else if (engine.loading) sentence = words.say("status.loading", { encoding: words.encoding(engine.loading) });
     else {
       sentence = words.locale === "en" ? verdict.message : words.say(`status.verdicts.${verdict.engine}_${verdict.reason}`, verdict);

@@ -14,14 +14,14 @@ export const STYLE = `
   --paper: #14171b; --soft: #1c2026; --line: #343b44; --ink: #e8ebef; --quiet: #a9b2bd; --accent: #6ab0ff; --past: #ff8a50;
   --warn-paper: #2d2614; --warn-line: #8a6a24; color-scheme: dark;
 }
-.view.contrast { --quiet: var(--ink); --line: var(--ink); --accent: #0a3f86; }
+.view.contrast, .view.contrast[data-theme] { --quiet: var(--ink); --line: var(--ink); --accent: #0a3f86; }
 .view.contrast[data-theme="dark"] { --accent: #a9d1ff; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 [hidden] { display: none !important; }
 
 .view-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .3rem 1rem; margin: 0 0 .4rem; }
-h1, h2, h3 { margin: 0; line-height: 1.25; letter-spacing: -.01em; font-weight: 680; }
-h1, h2 { font-size: 1.45rem; }
+h2, h3 { margin: 0; line-height: 1.25; letter-spacing: -.01em; font-weight: 680; }
+h2 { font-size: 1.45rem; }
 h3 { font-size: .98rem; font-weight: 620; }
 .explain { margin: 0 0 .7rem; max-width: var(--measure); color: var(--quiet); text-wrap: pretty; }
 .intro { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: center; justify-content: space-between; }
@@ -118,7 +118,7 @@ th:first-child { text-align: start; }
 }
 @container (max-width: 460px) {
   .view { font-size: 16px; }
-  h1, h2 { font-size: 1.25rem; }
+  h2 { font-size: 1.25rem; }
   .chip { padding: .12rem .6rem; font-size: .84rem; }
   .controls { gap: .6rem 1rem; }
   .slider { flex-basis: 9rem; }
@@ -131,6 +131,6 @@ th:first-child { text-align: start; }
   .controls, .engine, .tools, .menu, .numbers, .readout, .messages { display: none; }
   .charts { display: block; }
   .chart { margin-bottom: 1.2rem; }
-  .view { --paper: #fff; --ink: #000; --quiet: #333; font-size: 11pt; }
+  .view, .view[data-theme] { color-scheme: light; --paper: #fff; --soft: #fff; --line: #999; --ink: #000; --quiet: #333; font-size: 11pt; }
 }
 `;

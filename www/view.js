@@ -21,10 +21,10 @@ export class View {
    * @param {string} name
    * @param {import("./store.js").Store} store
    * @param {import("./words.js").Words} words
-   * @param {{omit?: string[], level?: number, eager?: boolean}} [options] controls that stand elsewhere; the
-   *   heading's level; whether the engine is asked before the view is in sight
+   * @param {{omit?: string[], eager?: boolean}} [options] controls that stand elsewhere;
+   *   whether the engine is asked before the view is in sight
    */
-  constructor(host, name, store, words, { omit = [], level = 2, eager = false } = {}) {
+  constructor(host, name, store, words, { omit = [], eager = false } = {}) {
     this.host = host;
     this.name = name;
     this.id = nextId++;
@@ -40,7 +40,7 @@ export class View {
     this.news = new Set();
     this.frame = 0;
     speak(words);
-    this.build(omit, level);
+    this.build(omit);
     this.chooseTheme();
     this.ends = [
       store.follow((changed) => this.take(changed)),
@@ -81,13 +81,15 @@ export class View {
     return `${this.id}:${name}`;
   }
 
-  build(omit, level) {
+  build(omit) {
     const { words, name, definition } = this;
     const say = (path) => words.say(`views.${name}.${path}`);
-    const { controls: shown } = this.state;
-    this.isShown = (control) => !omit.includes(control) && (shown === "all" || shown.split(",").includes(control));
+    const { controls } = this.state;
+    // As attributes are written, too: "max-distance, length".
+    const shown = controls.split(",").map((name) => name.trim().replaceAll("-", "_"));
+    this.isShown = (control) => !omit.includes(control) && (controls === "all" || shown.includes(control));
     this.controls = definition.controls.filter((control) => this.isShown(control.name ?? control)).map((control) =>
-      control.chips ? encodingChips(control.name, this) : makeControl(control.name ?? control, this, control.limits),
+      control.chips ? encodingChips(control.name, this) : makeControl(control, this),
     );
     const own = [...this.controls];
     this.charts = definition.charts.map((chart) => new Chart(chart, this));
@@ -95,13 +97,13 @@ export class View {
     const hasPlay = definition.controls.includes("length") && this.isShown("length");
     const tools = element("div", { class: "tools" });
     if (hasPlay) tools.append(playButton(this.player, words));
-    if (shown !== "none" || !this.state.embed) {
+    if (controls !== "none" || !this.state.embed) {
       tools.append(element("button", { type: "button", class: "share", text: words.say("tools.share"), onclick: () => shareDialog(this) }));
     }
     this.notes = element("p", { class: "notes" });
     this.status = definition.data?.(this.state).run || definition.needsEngine ? statusLine(this) : null;
     this.extra = definition.extra?.(this) ?? null;
-    this.title = element(`h${level}`, { text: say("title"), id: `longview-title-${this.id}` });
+    this.title = element("h2", { text: say("title"), id: `longview-title-${this.id}` });
     const math = formula(name, words);
     this.root = element("section", { class: "view", "data-view": name, "aria-labelledby": this.title.id, lang: words.locale },
       element("header", { class: "view-head" }, this.title, tools),
@@ -175,7 +177,8 @@ export class View {
       this.messages.show(key, problem.path, problem.parts, { retry, dismiss: () => engine.dismiss(key) });
     }
     for (const key of this.messages.shown.keys()) {
-      if (/^(model|text|short|attention)-|^engine$/.test(key) && !engine.problems.has(key)) this.messages.hide(key);
+      const isEngines = /^(model|text|short|attention)-|^engine$/.test(key);
+      if (isEngines && !(engine.problems.has(key) && mine(key))) this.messages.hide(key);
     }
   }
 
@@ -188,7 +191,10 @@ export class View {
     ];
     if (key.startsWith("model-")) return encodings.includes(key.slice("model-".length));
     if (key.startsWith("attention-")) return key.startsWith(`attention-${this.id}:`);
-    return Boolean(wanted.run || wanted.attention);
+    const text = key.replace(/^\w+-/, "");
+    if (key.startsWith("short-")) return wanted.run?.text === text;
+    const texts = [wanted.run, ...Object.values(wanted.attention ?? {})].map((request) => request?.text);
+    return key === "engine" ? texts.length > 1 || encodings.length > 0 : texts.includes(text);
   }
 
   /** Makes everything show the state and what was found. */
@@ -213,18 +219,30 @@ export class View {
   ask() {
     if (!this.isSeen) return;
     const wanted = this.definition.data?.(this.state) ?? {};
+    const named = new Set();
     for (const encoding of wanted.weights ?? []) {
+      named.add(`weights ${encoding}`);
       if (!engine.weights.has(encoding)) this.want(`weights ${encoding}`, { kind: "weights", encoding });
     }
     for (const [slot, request] of Object.entries(wanted.attention ?? {})) {
       const isUndefined = request.encoding === "learned" && request.past === "undefined" && request.length > TRAINED_LENGTH;
-      if (isUndefined) engine.attentions.delete(this.slot(slot));
-      else this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...request });
+      if (isUndefined) {
+        engine.attentions.delete(this.slot(slot));
+        continue;
+      }
+      named.add(`attention ${slot}`);
+      this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...request });
     }
     if (wanted.run) {
+      named.add("run").add("position");
       const run = engine.runOf(wanted.run);
       this.want("run", { kind: "run", run: run.key, ...wanted.run, paused: this.isPaused });
       this.askPositions();
+    }
+    for (const [name, { id }] of this.wants) {
+      if (named.has(name)) continue;
+      engine.drop(id);
+      this.wants.delete(name);
     }
     this.showProblems();
   }

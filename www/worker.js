@@ -75,6 +75,7 @@ async function start(engine) {
   try {
     const module = places["engine.wasm"] ?? (await file("engine.wasm"));
     await init({ module_or_path: module });
+    post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine);
     post({ kind: "verdict", verdict: JSON.parse(laboratory.verdict()) });
   } catch (error) {
@@ -229,12 +230,16 @@ function tellPositions({ run, encoding, length }) {
   if (losses.length) post({ kind: "position", run, encoding, length, losses }, [losses.buffer]);
 }
 
-async function measure({ run, order }, name) {
+/** The models that any view wants in a run. */
+const modelsOf = (run) => new Set(wanted("run").filter(([, want]) => want.run === run).flatMap(([, want]) => want.order));
+
+async function measure({ run }, name) {
   const began = performance.now();
   try {
     const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, name));
     const elapsed_ms = performance.now() - began;
-    const left = order.reduce((sum, other) => sum + laboratory.steps_left(run, other), 0);
+    const left = [...modelsOf(run)].reduce((sum, other) => sum + laboratory.steps_left(run, other), 0);
+    plans.get(run).isTold = false;
     post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left });
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });

@@ -211,11 +211,6 @@ impl Laboratory {
         Ok(serde_json::to_string(&self.runs.open(key, settings)?)?)
     }
 
-    /// Forgets a run and what it measured.
-    pub fn close_run(&mut self, key: &str) {
-        self.runs.close(key);
-    }
-
     /// How many steps a model has left in a run; 0 for one that is not loaded, or a run that is not open.
     pub fn steps_left(&self, run: &str, model: &str) -> usize {
         self.model(model).map_or(0, |_| self.runs.steps_left(run, model))

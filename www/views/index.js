@@ -11,7 +11,7 @@ import t5_bias from "./t5_bias.js";
 
 /**
  * @typedef {object} ViewDefinition
- * @property {(string | {name: string, limits?: object, chips?: boolean})[]} controls names of properties, in order
+ * @property {(string | {name: string, chips?: boolean})[]} controls names of properties, in order
  * @property {ChartDefinition[]} charts
  * @property {(state: any) => object} [data] what the engine is to give: `{weights: [encoding], attention: {slot: request},
  *   run: {text, past, max, order}, positionsOf: (state, run) => {encoding, length}}`

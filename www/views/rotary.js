@@ -15,14 +15,20 @@ export function positionAt(angle, frequency, now) {
 /** How far two angles lie apart, without whole turns. */
 const apart = (a, b) => Math.abs(Math.atan2(Math.sin(a - b), Math.cos(a - b)));
 
+/** A finger must take a hand by its outer part, within this many radians: anywhere else it scrolls the page. */
+const TOUCH_RADIANS = 0.5;
+const TOUCH_RADIUS = 0.25;
+
 /** The hand nearest to the pointer follows it. */
-function drag({ plots }, x, y, state) {
+function drag({ plots }, x, y, state, isTouch) {
   const plot = plots.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);
   if (!plot) return null;
   const frequency = state.base ** ((-2 * plot.index) / state.rotated);
   const angle = (px, py) => Math.atan2(px - plot.x - plot.width / 2, plot.y + plot.height / 2 - py);
   const start = angle(x, y);
   const hand = apart(start, state.query * frequency) <= apart(start, state.key * frequency) ? "query" : "key";
+  const away = Math.hypot(x - plot.x - plot.width / 2, y - plot.y - plot.height / 2) / plot.width;
+  if (isTouch && (apart(start, state[hand] * frequency) > TOUCH_RADIANS || away < TOUCH_RADIUS)) return null;
   let now = state[hand];
   return (px, py) => {
     now = positionAt(angle(px, py), frequency, now);

@@ -45,6 +45,10 @@ fn copy_page(package: &Path) -> Result<()> {
     for name in ["style.css", "icon.svg"] {
         copy(&root().join("www").join(name), &package.join(name))?;
     }
+    // npm takes licences only from the package's own folder.
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        copy(&root().join(name), &package.join(name))?;
+    }
     Ok(())
 }
 

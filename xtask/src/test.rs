@@ -57,15 +57,22 @@ fn lint() -> Result<()> {
         "-D",
         "warnings",
     ]))?;
-    run(&mut cargo(&[
-        "clippy",
-        "--target",
-        "wasm32-unknown-unknown",
-        "--lib",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    // As the browser's two modules are built.
+    for features in ["figures", "gpu,laboratory,checks"] {
+        run(&mut cargo(&[
+            "clippy",
+            "--target",
+            "wasm32-unknown-unknown",
+            "--lib",
+            "--no-default-features",
+            "--features",
+            features,
+            "--",
+            "-D",
+            "warnings",
+        ]))?;
+    }
+    Ok(())
 }
 
 fn native() -> Result<()> {
