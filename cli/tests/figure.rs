@@ -184,7 +184,7 @@ fn without_a_name_the_file_is_named_after_its_settings() {
         .current_dir(&folder)
         .output()
         .unwrap();
-    let name = "longview-alibi-heads2-length8-slopes0.5,-1.0-trained-length128.svg";
+    let name = "longview-alibi-heads2-length8-slopes0.5,-1-trained-length128.svg";
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{name}\n"));
     assert!(folder.join(name).is_file());
 }
