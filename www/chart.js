@@ -133,6 +133,18 @@ export class Chart {
   update() {
     this.isStale = true;
     schedule(this);
+    this.reserve();
+    // Its sentence is read also where the picture is not in sight.
+    if (!this.isVisible && this.view.isSeen) this.restSoon();
+  }
+
+  /** Takes the room that the picture will have, so that the page does not grow while it is scrolled. */
+  reserve() {
+    if (!this.figure) return;
+    const { width, height } = this.size();
+    if (width < 40) return;
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
   }
 
   style(width, height, pixel_ratio) {
@@ -154,19 +166,24 @@ export class Chart {
     const key = `figure-${this.definition.id}`;
     try {
       this.geometry = JSON.parse(draw(this.canvas, this.figureText, JSON.stringify(this.style(width, height, ratio)), this.values));
-      this.canvas.style.width = `${width}px`;
-      this.canvas.style.height = `${height}px`;
       this.view.messages.hide(key);
     } catch (error) {
+      // What was drawn before would contradict the controls.
+      this.canvas.width = 1;
+      this.geometry = null;
       this.view.messages.show(key, "problems.figure", { name: this.title, reason: String(error.message ?? error).replace(/\.$/, "") });
     }
     if (this.cursor) this.tell();
-    // While points arrive the picture never rests; its sentence follows now and then.
+    this.restSoon();
+    this.element.dataset.drawn = "true";
+  }
+
+  /** Makes the sentence when the picture has come to rest; while points arrive it never does, so now and then. */
+  restSoon() {
     const now = performance.now();
     this.restless ??= now;
     clearTimeout(this.restTimer);
     this.restTimer = setTimeout(() => this.rest(), now - this.restless > RESTLESS_MS ? 0 : REST_MS);
-    this.element.dataset.drawn = "true";
   }
 
   drawForPrint(isPrinting) {

@@ -117,19 +117,21 @@ function list(name, { low, high, most }, label, view) {
     inputmode: "numeric",
     autocomplete: "off",
     "aria-describedby": problem.id,
-    onchange: () => {
+    onchange: () => check(),
+  });
+  const check = () => {
       const found = numbers(input.value);
       const top = Math.min(high, view.state.dimensions - 1);
       const fine = found.length > 0 && found.length <= most && found.every((one) => Number.isInteger(one) && one >= low && one <= top);
       problem.textContent = fine ? "" : words.say("problems.notDimensions", { most, low, high: top });
       input.setAttribute("aria-invalid", String(!fine));
       if (fine) view.change({ [name]: found.join(",") });
-    },
-  });
+  };
   return {
     element: element("div", { class: "field" }, element("label", {}, element("span", { text: label }), input), problem),
     show: (state) => {
-      if (input.getAttribute("aria-invalid") !== "true") input.value = state[name];
+      if (input.getAttribute("aria-invalid") === "true") check();
+      else input.value = state[name];
     },
   };
 }

@@ -14,8 +14,10 @@ export function statusLine(view) {
       engine.choose(choice.value);
     } });
   for (const name of ["auto", "gpu", "cpu"]) choice.append(new Option(words.say(`status.engines.${name}`), name));
-  const line = element("div", { class: "engine" }, text, ...(hasRun ? [progress, pause] : []),
-    element("label", { class: "field" }, element("span", { text: words.say("status.engine") }), choice));
+  const hasControls = view.state.controls !== "none";
+  const line = element("div", { class: "engine" }, text, ...(hasRun ? [progress] : []));
+  if (hasControls && hasRun) line.append(pause);
+  if (hasControls) line.append(element("label", { class: "field" }, element("span", { text: words.say("status.engine") }), choice));
 
   const show = () => {
     const { verdict } = engine;

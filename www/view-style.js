@@ -101,7 +101,7 @@ th, td { padding: .2rem .7rem; text-align: end; border-bottom: 1px solid var(--l
 thead th { position: sticky; top: 0; background: var(--paper); font-weight: 600; }
 th:first-child { text-align: start; }
 .formula { margin: 0 0 .6rem; padding-block: .3rem; overflow-x: auto; overflow-y: hidden; display: flex; flex-wrap: wrap; gap: .2rem 2.5rem; align-items: center; }
-.formula math { font-size: 1.1rem; margin: 0; width: auto; }
+.formula math { font-size: min(1.1rem, 4cqi); margin: 0; width: auto; }
 .controls.small { margin: 0 0 .3rem; gap: .4rem 1rem; }
 .findings { grid-column: 1 / -1; list-style: none; margin: -.6rem 0 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .35rem 1.6rem; font-size: .93rem; }
 .findings li { padding-inline-start: 1.1em; position: relative; }

@@ -92,6 +92,7 @@ impl Chart for AlibiMatrices {
         let slopes = slopes_of(self.heads, &self.slopes).unwrap_or_default();
         let most = slopes.iter().copied().fold(f64::MIN, f64::max);
         let least = slopes.iter().copied().fold(f64::MAX, f64::min);
+        let far = self.length as f64 - 1.0;
         words.fill(
             "sum_alibi",
             &[
@@ -99,7 +100,8 @@ impl Chart for AlibiMatrices {
                 ("length", &text::count(self.length)),
                 ("most", &text::slope(most)),
                 ("least", &text::slope(least)),
-                ("bias", &text::number(-most * (self.length as f64 - 1.0), 4)),
+                ("low", &text::number(-most.max(0.0) * far, 4)),
+                ("high", &text::number(-least.min(0.0) * far, 4)),
             ],
         )
     }
@@ -261,7 +263,7 @@ fn compose(scene: &mut Scene, style: &Style, slopes: &[f64], length: usize, trai
     if show_trained {
         panels::trained_key(scene, style, [shift + 1.0, size * 2.1], trained);
     }
-    let right = within(left + used, left + 120.0, style.width - 2.0);
+    let right = within(left + used, shift + 330.0, style.width - 2.0);
     let legend = Legend {
         colours: &colours,
         title: style.words().say("bias_log"),

@@ -40,7 +40,11 @@ pub(crate) fn positions(
     let y = Scale::linear([d_model as f64, 0.0], [plot.bottom(), plot.y]);
     scene.image(plot, positions_bitmap(style, plot, [length, d_model], column));
     let x_ticks = scale::positions(length, frame::most_ticks(plot.width, 64.0));
-    frame::heading(scene, style, 0.0, plot.y - 6.0 - size * 0.55, &y_axis.title);
+    // Above the mark of L, where both would stand at the left.
+    let heading_width = text::width(&y_axis.title, size) + 8.0;
+    let is_crowded = trained.is_some_and(|trained| x.px(trained as f64) < heading_width + size * 3.0);
+    let up = if is_crowded { size * 1.9 } else { size * 0.55 };
+    frame::heading(scene, style, 0.0, plot.y - 6.0 - up, &y_axis.title);
     frame::y_axis(scene, style, plot, &y, &y_axis);
     frame::x_axis(
         scene,

@@ -89,24 +89,26 @@ impl Chart for Perplexity {
                 .iter()
                 .find(|point| point.length == trained)
                 .and_then(Point::value);
-            let last = series
-                .points
-                .iter()
-                .filter(|point| point.length > trained && point.value().is_some());
-            let last = last
-                .max_by_key(|point| point.length)
-                .and_then(|point| Some((point.length, point.value()?)));
-            if let (Some(at), Some((length, value))) = (at, last) {
-                sentences.push(words.fill(
-                    "sum_perplexity_series",
-                    &[
-                        ("encoding", &words.encoding(&series.encoding)),
-                        ("at", &text::number(at, 3)),
-                        ("value", &text::number(value, 3)),
-                        ("length", &text::count(length)),
-                    ],
-                ));
-            }
+            let defined = series.points.iter().filter(|point| point.value().is_some());
+            let last = defined.max_by_key(|point| point.length);
+            let Some((length, value)) = last.and_then(|point| Some((point.length, point.value()?))) else {
+                continue;
+            };
+            let at = at.filter(|_| length > trained);
+            let key = if at.is_some() {
+                "sum_perplexity_series"
+            } else {
+                "sum_perplexity_point"
+            };
+            sentences.push(words.fill(
+                key,
+                &[
+                    ("encoding", &words.encoding(&series.encoding)),
+                    ("at", &text::number(at.unwrap_or(f64::NAN), 3)),
+                    ("value", &text::number(value, 3)),
+                    ("length", &text::count(length)),
+                ],
+            ));
         }
         if sentences.is_empty() {
             return words.fill("sum_perplexity_waiting", &[("trained", &text::count(trained))]);
@@ -206,13 +208,14 @@ pub(super) fn compose(
         .iter()
         .all(|series| series.points.iter().all(|point| point.value().is_none()))
     {
-        frame::note(
-            scene,
-            style,
-            plot,
-            words.say("perplexity_waiting"),
-            style.ink().paper,
-        );
+        let has_points = figure.series.iter().any(|series| !series.points.is_empty());
+        let key = if *ratio && has_points {
+            "ratio_waiting"
+        } else {
+            "perplexity_waiting"
+        };
+        let sentence = words.fill(key, &[("length", &text::count(*trained_length))]);
+        frame::note(scene, style, plot, &sentence, style.ink().paper);
     }
 
     let mut ends = Vec::new();

@@ -101,17 +101,16 @@ impl Chart for T5Buckets {
     fn summary(&self, _: &[f32], words: &Words) -> String {
         let firsts = self.encoding().first_distances();
         let (last, from) = firsts.last().copied().unwrap_or_default();
+        // A bucket belongs to one distance where the next begins at the next.
+        let exact = firsts
+            .windows(2)
+            .take_while(|pair| pair[1].1 == pair[0].1 + 1)
+            .count();
         words.fill(
             "sum_t5",
             &[
                 ("buckets", &self.buckets),
-                (
-                    "exact",
-                    &firsts
-                        .iter()
-                        .take_while(|(bucket, first)| bucket == first)
-                        .count(),
-                ),
+                ("exact", &exact),
                 ("last", &last),
                 ("from", &text::count(from)),
             ],

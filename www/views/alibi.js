@@ -33,9 +33,9 @@ export default {
       figure: (state) => ({ figure: "alibi_softmax", heads: state.heads, slopes: slopesOf(state), length: state.length, trained_length }),
     },
   ],
-  notes: ({ heads, length }) => [
+  notes: ({ heads, length, slopes }) => [
     heads === MODEL.heads ? ["notes.headsOfModel", { heads }] : ["notes.headsOther", { heads, model: MODEL.heads }],
-    ...(heads & (heads - 1) ? [["notes.slopesBetween", { heads, below: 2 ** Math.floor(Math.log2(heads)), rest: heads - 2 ** Math.floor(Math.log2(heads)) }]] : []),
+    ...(heads & (heads - 1) && !slopesOf({ slopes, heads }) ? [["notes.slopesBetween", { heads, below: 2 ** Math.floor(Math.log2(heads)), rest: heads - 2 ** Math.floor(Math.log2(heads)) }]] : []),
     ...(length > MATRIX_MAX ? [["notes.firstPositions", { count: MATRIX_MAX }]] : []),
   ],
 };

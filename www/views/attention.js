@@ -7,6 +7,8 @@ const SMALL_SIDE = 96;
 
 const wish = ({ encoding, text, past, length, layer, head }) => ({ encoding, text, past, length, layer, head, thumbnails: SMALL_SIDE });
 const answer = (state, { attentions }) => fitting(attentions.main, state.encoding, state);
+/** A figure where there is attention to show; where there is none, the note says why. */
+const where = (figure) => (state, data) => (isUndefined(state) ? null : figure(state, data));
 
 /** The share of its weight that a head's average query puts on keys more than L tokens back. */
 function sharePast({ profile, layer, head, length }) {
@@ -39,35 +41,35 @@ export default {
     {
       id: "heads",
       height: (width) => Math.max(300, Math.min(640, width * 0.95)),
-      figure: (state, data) => {
+      figure: where((state, data) => {
         const have = answer(state, data);
         const { length } = have ?? state;
         const side = have?.smallSide ?? Math.min(length, SMALL_SIDE);
         return { figure: "attention_heads", length, trained_length, layers: MODEL.layers, heads: MODEL.heads, side, layer: state.layer, head: state.head, encoding: state.encoding };
-      },
+      }),
       values: (state, data) => answer(state, data)?.thumbnails ?? null,
       pick,
     },
     {
       id: "head",
       height: (width) => Math.max(300, Math.min(640, width * 0.95)),
-      figure: (state, data) => attentionFigure(answer(state, data), state),
+      figure: where((state, data) => attentionFigure(answer(state, data), state)),
       values: (state, data) => answer(state, data)?.raster ?? null,
       more: tokenWords,
     },
     {
       id: "distance",
       height: within(260, 0.7, 420),
-      figure: (state, data) => distanceFigure(answer(state, data), state, { logarithmic: state.logarithmic }),
+      figure: where((state, data) => distanceFigure(answer(state, data), state, { logarithmic: state.logarithmic })),
       values: (state, data) => answer(state, data)?.profile ?? null,
     },
     {
       id: "context",
       height: within(260, 0.7, 420),
-      figure: (state, data) => {
+      figure: where((state, data) => {
         const { length } = answer(state, data) ?? state;
         return { figure: "context", length, trained_length, layers: MODEL.layers, heads: MODEL.heads, layer: state.layer, head: state.head, encoding: state.encoding };
-      },
+      }),
       values: (state, data) => context(answer(state, data)),
     },
   ],

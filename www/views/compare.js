@@ -16,14 +16,14 @@ const attention = (side) => ({
   id: `attention_${side}`,
   titleParts: (state, words) => ({ encoding: words.encoding(state[side]) }),
   height: within(280, 0.98, 520),
-  figure: (state, data) => attentionFigure(answer(state, data, side), wish(state, side)),
+  figure: (state, data) => isUndefined({ ...state, encoding: state[side] }) ? null : attentionFigure(answer(state, data, side), wish(state, side)),
   values: (state, data) => answer(state, data, side)?.raster ?? null,
 });
 const distance = (side) => ({
   id: `distance_${side}`,
   titleParts: (state, words) => ({ encoding: words.encoding(state[side]) }),
   height: within(260, 0.7, 400),
-  figure: (state, data) => distanceFigure(answer(state, data, side), wish(state, side), { logarithmic: state.logarithmic, decades: DECADES }),
+  figure: (state, data) => isUndefined({ ...state, encoding: state[side] }) ? null : distanceFigure(answer(state, data, side), wish(state, side), { logarithmic: state.logarithmic, decades: DECADES }),
   values: (state, data) => answer(state, data, side)?.profile ?? null,
 });
 

@@ -3,6 +3,8 @@ import { element } from "../dom.js";
 import { trained_length, within } from "./common.js";
 
 const names = ({ encodings }) => encodings.split(",");
+/** The encoding that is drawn strong: the chosen one, where it is shown. */
+const chosen = (state) => (names(state).includes(state.encoding) ? state.encoding : names(state)[0]);
 const order = (state) => [state.encoding, ...names(state)].filter((name, index, all) => names(state).includes(name) && all.indexOf(name) === index);
 
 /** The measured length nearest to the state's. */
@@ -11,7 +13,7 @@ function measuredLength({ length }, run) {
   return lengths.reduce((best, one) => (Math.abs(Math.log(one / length)) < Math.abs(Math.log(best / length)) ? one : best), lengths[0] ?? TRAINED_LENGTH);
 }
 
-const positionsWanted = (state, run) => ({ encoding: state.encoding, length: measuredLength(state, run) });
+const positionsWanted = (state, run) => ({ encoding: chosen(state), length: measuredLength(state, run) });
 
 /** One sentence an encoding: what happened past L. */
 function findings(view) {
@@ -45,7 +47,7 @@ export default {
         figure: "perplexity",
         trained_length,
         length: state.length,
-        selected: state.encoding,
+        selected: chosen(state),
         series: run?.series(names(state), words.say("findings.lastRow")) ?? [],
         undefined: [...(run?.undefined ?? [])].filter((name) => names(state).includes(name)),
         ratio: state.ratio,

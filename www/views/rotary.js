@@ -59,7 +59,7 @@ export default {
     {
       id: "scores",
       height: within(300, 0.98, 540),
-      figure: ({ query, key, length, ...state }) => ({ figure: "rotary_scores", ...turns(state), length: Math.min(length, 128), query, key, trained_length }),
+      figure: ({ query, key, length, ...state }) => ({ figure: "rotary_scores", ...turns(state), length, query, key, trained_length }),
     },
     { id: "decay", height: within(300, 0.98, 540), figure: ({ length, rotated, base }) => ({ figure: "rotary_decay", d_head: rotated, base, length, trained_length }) },
     { id: "wavelengths", height: within(280, 0.9, 460), figure: ({ length, rotated, base }) => ({ figure: "wavelengths", d_head: rotated, base, length, trained_length }) },

@@ -3,6 +3,9 @@ import { trained_length, within } from "./common.js";
 
 const rows = ({ length, dimensions, layout, base }) => ({ length, trained_length, d_model: dimensions, layout, base });
 
+/** Chosen waves that the table does not have. */
+const leftOut = ({ waves, dimensions }) => numbers(waves).filter((dimension) => dimension >= dimensions);
+
 export default {
   controls: ["length", "dimensions", "layout", "base", "waves", "measure"],
   charts: [
@@ -25,4 +28,5 @@ export default {
       figure: ({ length, layout, base }) => ({ figure: "counter", length: Math.min(length, 64), d_model: 16, layout, base }),
     },
   ],
+  notes: (state) => (leftOut(state).length ? [["notes.wavesLeftOut", { dimensions: state.dimensions, left: leftOut(state).join(", ") }]] : []),
 };

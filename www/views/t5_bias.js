@@ -1,7 +1,13 @@
 import { MODEL, PROPERTIES } from "../properties.js";
 import { MATRIX_MAX, trained_length, within } from "./common.js";
 
-const settings = ({ buckets, max_distance, bidirectional }) => ({ buckets, max_distance, bidirectional });
+/** The distances of one side that have a bucket of their own; the maximum must lie above. */
+const exact = ({ buckets, bidirectional }) => Math.floor(buckets / (bidirectional ? 4 : 2));
+const settings = (state) => ({
+  buckets: state.buckets,
+  max_distance: Math.max(state.max_distance, exact(state) + 1),
+  bidirectional: state.bidirectional,
+});
 /** Whether the settings are those that the model was trained with. */
 const isTrained = (state) =>
   state.buckets === PROPERTIES.buckets.usual && state.max_distance === PROPERTIES.max_distance.usual && !state.bidirectional;
@@ -26,6 +32,7 @@ export default {
   ],
   data: (state) => (isTrained(state) ? { weights: ["t5_bias"] } : {}),
   notes: (state) => [
+    ...(state.max_distance <= exact(state) ? [["notes.distanceTooSmall", { buckets: state.buckets, exact: exact(state), used: exact(state) + 1 }]] : []),
     isTrained(state) ? ["notes.trainedBiases", { heads: MODEL.heads }] : ["notes.otherBuckets", { buckets: PROPERTIES.buckets.usual, distance: PROPERTIES.max_distance.usual }],
     ...(state.length > MATRIX_MAX ? [["notes.firstPositions", { count: MATRIX_MAX }]] : []),
   ],
