@@ -196,6 +196,32 @@ test("attention's rows sum to one in the picture's own numbers", async ({ page }
   for (const sum of await sums()) expect(sum).toBeCloseTo(1, 4);
 });
 
+test("attention comes back after positions that have none", async ({ page }) => {
+  await open(page, view("attention", { encoding: "learned", length: 128 }));
+  const has = () => page.evaluate(() => document.querySelector("longview-attention").view.charts[1].values.length > 0);
+  await expect.poll(has).toBe(true);
+  await control(page, "attention", "length").press("ArrowRight");
+  await expect(page.locator("longview-attention .notes")).toContainText("Undefined: no row past 128");
+  await expect(chart(page, "attention", "head")).toBeHidden();
+  await control(page, "attention", "length").press("ArrowLeft");
+  await expect(chart(page, "attention", "head")).toBeVisible();
+  await expect.poll(has).toBe(true);
+});
+
+test("a maximum distance below the buckets is raised, and said", async ({ page }) => {
+  await open(page, view("t5-bias", { buckets: 64, max_distance: 8 }), "picture");
+  await expect(page.locator("longview-t5-bias .notes")).toContainText("above 32; 33 is used");
+  await expect(chart(page, "t5-bias", "buckets")).toHaveAttribute("data-drawn", "true");
+  expect(await told(page)).toBe("");
+});
+
+test("sentences follow the controls also where a picture is out of sight", async ({ page }) => {
+  await page.setViewportSize({ width: 900, height: 400 });
+  await open(page, view("alibi", { heads: 8 }), "picture");
+  await control(page, "alibi", "heads").press("ArrowLeft");
+  await expect(chart(page, "alibi", "softmax").locator(".summary")).toContainText("7 heads");
+});
+
 test("the ratio divides by the value at L", async ({ page }) => {
   await open(page, view("perplexity", { encoding: "alibi", encodings: "alibi" }));
   await expect.poll(() => page.evaluate(() => window.longview.results().some(({ length }) => length === 256))).toBe(true);

@@ -53,6 +53,51 @@ fn first_distances_on_the_picture_are_the_encodings() {
 }
 
 #[test]
+fn the_sentence_counts_the_distances_that_have_a_bucket_of_their_own() {
+    for (buckets, max_distance, bidirectional, says) in [
+        (
+            32,
+            128,
+            false,
+            "the first 16 distances have their own, and from distance 113 on",
+        ),
+        (
+            4,
+            8,
+            false,
+            "the first 2 distances have their own, and from distance 4 on",
+        ),
+        (
+            32,
+            128,
+            true,
+            "the first 8 distances have their own, and from distance 91 on",
+        ),
+    ] {
+        let figure = Figure::T5Buckets(figure::T5Buckets {
+            heads: 4,
+            buckets,
+            max_distance,
+            bidirectional,
+            length: 512,
+            trained_length: 128,
+        });
+        let said = figure.summary(&[], "en").unwrap();
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn the_sentence_tells_also_what_was_measured_below_l_only() {
+    let said = perplexity(&[16, 64]).summary(&[], "en").unwrap();
+    assert!(said.contains("ALiBi") && said.contains("at 64"), "{said}");
+    let said = perplexity(&[128, 512]).summary(&[], "en").unwrap();
+    assert!(said.contains("at L and") && said.contains("at 512"), "{said}");
+    let said = perplexity(&[]).summary(&[], "en").unwrap();
+    assert!(said.contains("nothing is measured"), "{said}");
+}
+
+#[test]
 fn lengths_and_marks_stand_on_the_perplexity_picture() {
     let words = texts(&perplexity(&[16, 64, 128, 256, 512]), &[]);
     for word in [
