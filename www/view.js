@@ -55,6 +55,8 @@ export class View {
       if (this.isSeen || !this.root.isConnected) return;
       this.isSeen = true;
       this.showFound();
+      // Also of pictures that are not in sight: who reads the page without seeing it does not scroll.
+      for (const chart of this.charts) chart.restSoon();
       this.ask();
     };
     const sights = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && see(), { rootMargin: "300px" });

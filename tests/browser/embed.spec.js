@@ -121,6 +121,8 @@ test.describe("frames", () => {
     const inside = () => page.frames()[1].evaluate(() => Math.ceil(document.documentElement.getBoundingClientRect().height));
     await expect.poll(async () => (await last())?.height).toBe(await inside());
     expect(await last()).toMatchObject({ type: "longview:height", view: "alibi" });
+    // The sentences come a moment after the pictures, and make the page longer.
+    await expect.poll(() => framed(page).locator(".summary").evaluateAll((all) => all.every((one) => one.textContent))).toBe(true);
     const before = await inside();
     await framed(page).locator("details.numbers summary").first().click();
     await expect.poll(async () => (await last()).height).toBeGreaterThan(before + 50);

@@ -153,6 +153,37 @@ test("the hands of a clock can be dragged", async ({ page }) => {
   expect(key).toBe(40);
 });
 
+test.describe("by finger", () => {
+  test.use({ hasTouch: true, viewport: { width: 390, height: 700 } });
+  test("a hand that is taken turns, and elsewhere the page scrolls", async ({ page }) => {
+    await open(page, view("rotary", { query: 0, key: 40 }), "picture");
+    const target = canvas(page, "rotary", "dials");
+    await target.scrollIntoViewIfNeeded();
+    await expect(chart(page, "rotary", "dials")).toHaveAttribute("data-drawn", "true");
+    const plot = await page.evaluate(() => document.querySelector("longview-rotary").view.charts[0].geometry.plots[5]);
+    await page.evaluate((y) => scrollTo(0, document.querySelector("longview-rotary").shadowRoot.querySelector("canvas").getBoundingClientRect().top + scrollY + y - 200), plot.y);
+    const box = await target.boundingBox();
+    const [x, y, r] = [box.x + plot.x + plot.width / 2, box.y + plot.y + plot.height / 2, plot.width * 0.42];
+    const client = await page.context().newCDPSession(page);
+    const touch = (type, ...points) => client.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([px, py]) => ({ x: px, y: py })) });
+    const before = await page.evaluate(() => scrollY);
+    await touch("touchStart", [x, y - r]);
+    for (let step = 1; step <= 10; step++) await touch("touchMove", [x + r * Math.sin((step * Math.PI) / 20), y - r * Math.cos((step * Math.PI) / 20)]);
+    await touch("touchEnd");
+    const quarter = (2 * Math.PI * 10000 ** (10 / 24)) / 4;
+    expect(Math.abs((await state(page)).query - quarter)).toBeLessThan(6);
+    expect(await page.evaluate(() => scrollY), "a drag does not scroll").toBe(before);
+
+    const { query, key } = await state(page);
+    // The middle of a dial holds no hand.
+    await touch("touchStart", [x, y]);
+    for (let step = 1; step <= 10; step++) await touch("touchMove", [x, y - step * 15]);
+    await touch("touchEnd");
+    await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(before + 60);
+    expect(await state(page)).toMatchObject({ query, key });
+  });
+});
+
 test("a list of slopes is checked, and says which head is off", async ({ page }) => {
   await open(page, view("alibi", { heads: 8 }), "picture");
   const field = page.locator('longview-alibi [data-control="slopes"] textarea');
@@ -218,6 +249,7 @@ test("a maximum distance below the buckets is raised, and said", async ({ page }
 test("sentences follow the controls also where a picture is out of sight", async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 400 });
   await open(page, view("alibi", { heads: 8 }), "picture");
+  await expect(chart(page, "alibi", "softmax").locator(".summary")).toContainText("8 heads");
   await control(page, "alibi", "heads").press("ArrowLeft");
   await expect(chart(page, "alibi", "softmax").locator(".summary")).toContainText("7 heads");
 });
