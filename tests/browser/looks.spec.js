@@ -9,15 +9,18 @@ const SCREENS = [
   { name: "narrow", width: 400, deviceScaleFactor: 2 },
 ];
 
-const font = (weight) =>
-  readFileSync(`${root}tests/browser/node_modules/@fontsource/inter/files/inter-latin-${weight}-normal.woff2`).toString("base64");
-const FONTS = { 400: font(400), 700: font(700) };
+const font = (subset, weight) => ({
+  weight: String(weight),
+  data: readFileSync(`${root}tests/browser/node_modules/@fontsource/inter/files/inter-${subset}-${weight}-normal.woff2`).toString("base64"),
+  range: { latin: "U+0-2FF, U+2000-206F, U+2191, U+2193, U+2212", greek: "U+370-3FF" }[subset],
+});
+const FONTS = ["latin", "greek"].flatMap((subset) => [font(subset, 400), font(subset, 700)]);
 
 /** One font on every machine: the page's first choice is Inter, which is given here. */
 async function giveFont(page) {
   await page.addInitScript((fonts) => {
-    for (const [weight, data] of Object.entries(fonts)) {
-      const face = new FontFace("Inter", Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)), { weight });
+    for (const { weight, data, range } of fonts) {
+      const face = new FontFace("Inter", Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)), { weight, unicodeRange: range });
       document.fonts.add(face);
       face.load();
     }
@@ -33,8 +36,9 @@ for (const { name, width, deviceScaleFactor } of SCREENS) {
           await giveFont(page);
           await open(page, { view, theme, engine: "cpu", max: 256, length: 256, embed: 1 }, "picture");
           const element = page.locator(`longview-${view.replace("_", "-")}`);
-          // The line about the engine tells a speed, which differs at every run.
-          await element.evaluate(({ shadowRoot }) => shadowRoot.querySelector(".engine")?.remove());
+          // The line about the engine tells a speed, which differs at every run; formulas take the system's
+          // font for mathematics.
+          await element.evaluate(({ shadowRoot }) => shadowRoot.querySelectorAll(".engine, .formula").forEach((one) => one.remove()));
           // Pictures are drawn when they are near, so all of the page is brought into view.
           const grow = async () => page.setViewportSize({ width, height: await page.evaluate(() => Math.ceil(document.documentElement.scrollHeight)) });
           await grow();
