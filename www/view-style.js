@@ -86,7 +86,7 @@ progress { width: 8rem; height: .6rem; accent-color: var(--accent); }
 canvas { display: block; max-width: 100%; }
 .readout { margin: .2rem 0 0; min-height: 1.6em; font-size: .88rem; font-variant-numeric: tabular-nums; }
 .summary { margin: 0; font-size: .86rem; color: var(--quiet); max-width: 92ch; }
-.menu { position: relative; }
+.menu { position: relative; white-space: nowrap; }
 .menu summary, .numbers summary { cursor: pointer; font-size: .86rem; color: var(--accent); list-style: none; border-radius: 6px; padding: .1rem .4rem; }
 .menu summary::-webkit-details-marker { display: none; }
 .menu summary::after { content: " ▾"; }
