@@ -99,9 +99,8 @@ impl Chart for AlibiSlopes {
         check_slopes(self.heads, &self.trained)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {

@@ -125,9 +125,8 @@ impl Chart for AlibiSoftmax {
         check_slopes(self.heads, &self.slopes)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {

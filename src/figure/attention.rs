@@ -53,7 +53,7 @@ impl Chart for Attention {
         size("raster's side", self.side)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(scene, style, self.length, self.trained_length, self.side, values)
     }
 
@@ -132,14 +132,7 @@ fn part(weight: f64) -> f64 {
     (weight.max(FLOOR) / FLOOR).ln() / (1.0 / FLOOR).ln()
 }
 
-fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    length: usize,
-    trained: usize,
-    side: usize,
-    values: &[f32],
-) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, side: usize, values: &[f32]) {
     let square = Square::new(style, length, true);
     let colours = Colours::new(Ramp::Sequential, style.theme);
     let drawn = square.cells(style, side);
@@ -161,7 +154,6 @@ fn compose(
             style.ink().paper,
         );
     }
-    Ok(())
 }
 
 /// A raster `[side][side]` of weights as `drawn` × `drawn` cells; without values the mask alone.

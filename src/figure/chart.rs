@@ -28,10 +28,7 @@ pub(crate) trait Chart {
     }
 
     /// Adds the figure's marks and the places of its plots to the scene.
-    ///
-    /// # Errors
-    /// Settings or values that make no figure.
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError>;
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]);
 
     /// One line that names what stands at a place of a plot; `None` where nothing does.
     fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String>;

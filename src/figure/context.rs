@@ -91,9 +91,8 @@ impl Chart for EffectiveContext {
         check_heads([self.layers, self.heads], [self.layer, self.head])
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(scene, style, self, &self.reaches(values));
-        Ok(())
     }
 
     fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {

@@ -83,9 +83,8 @@ impl Chart for Counter {
         check_sinusoidal(self.d_model, self.layout, self.base)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {

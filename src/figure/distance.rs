@@ -64,7 +64,7 @@ impl Chart for Distance {
         Ok(())
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(scene, style, self, values)
     }
 
@@ -127,7 +127,7 @@ impl Chart for Distance {
 
 /// One curve a head of the chosen layer, the chosen one strong. Attention falls over powers of ten, so
 /// y is logarithmic; where many distances share a pixel, the curve shows their mean.
-fn compose(scene: &mut Scene, style: &Style, figure: &Distance, values: &[f32]) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, figure: &Distance, values: &[f32]) {
     let Distance {
         length,
         trained_length,
@@ -261,7 +261,6 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Distance, values: &[f32]) 
         .geometry
         .plots
         .push(Plot::new(PlotKind::Curves, *head, plot, &x, &y));
-    Ok(())
 }
 
 /// `(distance, weight)`: the mean of the distances that fall on the same CSS px.

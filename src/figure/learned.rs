@@ -35,7 +35,7 @@ impl Chart for Learned {
         size("d_model", self.d_model)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(
             scene,
             style,
@@ -115,14 +115,7 @@ fn reach(values: &[f32]) -> f64 {
     }
 }
 
-fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    length: usize,
-    trained: usize,
-    d_model: usize,
-    values: &[f32],
-) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, d_model: usize, values: &[f32]) {
     let colours = Colours::new(Ramp::Signed, style.theme);
     let ink = style.ink();
     let reach = reach(values);
@@ -191,7 +184,6 @@ fn compose(
             frame::note(scene, style, past, &sentence, ink.masked);
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ pub(crate) fn compose(figure: &Figure, values: &[f32], style: &Style) -> Result<
         };
         scene.rect(paper, style.ink().paper);
     }
-    figure.chart().compose(&mut scene, style, values)?;
+    figure.chart().compose(&mut scene, style, values);
     Ok(scene)
 }
 

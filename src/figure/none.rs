@@ -1,6 +1,5 @@
 use super::bitmap::Bitmap;
 use super::chart::{At, Chart};
-use super::error::FigureError;
 use super::frame;
 use super::heat::Square;
 use super::scene::{Align, Scene, Text};
@@ -22,7 +21,7 @@ impl Chart for CausalMask {
         (self.length, Some(self.trained_length))
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self.length, self.trained_length)
     }
 
@@ -47,7 +46,7 @@ impl Chart for CausalMask {
 }
 
 /// The causal mask alone: which keys each query may look at.
-fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize) {
     let square = Square::new(style, length, false);
     let ink = style.ink();
     let open = super::encoding_colour("none", style.theme).mix(ink.paper, 0.55);
@@ -82,5 +81,4 @@ fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize) -> R
         Align::Right,
     );
     scene.text(words);
-    Ok(())
 }

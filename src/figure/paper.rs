@@ -173,7 +173,7 @@ impl Chart for Paper {
         Ok(())
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         let words = style.words();
         let mut notes = self.out_of_memory(words);
         let lines = frame::wrap(&self.source(words), style.width - 6.0, style.text_px());

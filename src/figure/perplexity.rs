@@ -1,6 +1,5 @@
 use super::chart::{At, Chart};
 use super::curves::{self, EndLabel};
-use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind, Rect};
 use super::order::sort_few;
@@ -62,7 +61,7 @@ impl Chart for Perplexity {
         (self.length, Some(self.trained_length))
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(
             scene,
             style,
@@ -144,12 +143,7 @@ fn y_range(series: &[Series]) -> [f64; 2] {
 }
 
 /// Draws the series, and below the axis the notes: `(encoding, line)`.
-pub(super) fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    figure: &Perplexity,
-    notes: Vec<(String, String)>,
-) -> Result<(), FigureError> {
+pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, notes: Vec<(String, String)>) {
     let Perplexity {
         trained_length,
         length,
@@ -270,7 +264,6 @@ pub(super) fn compose(
         .geometry
         .plots
         .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
-    Ok(())
 }
 
 /// The current length: a pale band with its number.

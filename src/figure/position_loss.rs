@@ -1,5 +1,4 @@
 use super::chart::{At, Chart};
-use super::error::FigureError;
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind};
 use super::order::quantiles;
@@ -28,7 +27,7 @@ impl Chart for PositionLoss {
         Some((format!("{} positions", self.length), self.length))
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(
             scene,
             style,
@@ -105,14 +104,7 @@ fn groups(values: &[f32], width: usize) -> Vec<(f64, f64)> {
 
 /// Loss by position: every position pale, means of neighbours strong, since single positions see
 /// different text and are noisy.
-fn compose(
-    scene: &mut Scene,
-    style: &Style,
-    length: usize,
-    trained: usize,
-    encoding: &str,
-    values: &[f32],
-) -> Result<(), FigureError> {
+fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, encoding: &str, values: &[f32]) {
     let size = style.text_px();
     let plot = frame::inside(
         style,
@@ -164,7 +156,7 @@ fn compose(
             style.words().say("loss_waiting"),
             style.ink().paper,
         );
-        return Ok(());
+        return;
     }
     let strong = encoding_colour(encoding, style.theme);
     let line = |points: Vec<(f64, f64)>| -> Vec<[f64; 2]> {
@@ -200,7 +192,6 @@ fn compose(
             ..words
         });
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -58,11 +58,15 @@ impl RotaryScores {
         })
     }
 
+    /// The angle of each pair a token, `[d_head / 2]`.
+    fn frequencies(&self) -> Vec<f64> {
+        encoding(self.base, self.pairing).inv_freq(self.d_head)
+    }
+
     /// The vector at a position: each pair of dimensions turned by its angle.
-    fn turned(&self, vector: &[f64], position: usize) -> Vec<f64> {
+    fn turned(&self, vector: &[f64], frequencies: &[f64], position: usize) -> Vec<f64> {
         let mut turned = vector.to_vec();
-        let frequencies = encoding(self.base, self.pairing).inv_freq(self.d_head);
-        for (pair, frequency) in frequencies.into_iter().enumerate() {
+        for (pair, frequency) in frequencies.iter().enumerate() {
             let [first, second] = dimensions_of(pair, self.d_head, self.pairing);
             let (sin, cos) = (position as f64 * frequency).sin_cos();
             turned[first] = vector[first] * cos - vector[second] * sin;
@@ -73,15 +77,20 @@ impl RotaryScores {
 
     fn score(&self, query: usize, key: usize) -> f64 {
         let [q, k] = self.vectors();
-        dot(&self.turned(&q, query), &self.turned(&k, key))
+        let frequencies = self.frequencies();
+        dot(
+            &self.turned(&q, &frequencies, query),
+            &self.turned(&k, &frequencies, key),
+        )
     }
 
     /// `[shown][shown]`, query by key: every cell by its own two vectors, since that the difference decides
     /// is what the figure is to show.
     fn scores(&self) -> Vec<Vec<f64>> {
+        let frequencies = self.frequencies();
         let turned = self.vectors().map(|vector| -> Vec<Vec<f64>> {
             (0..self.shown())
-                .map(|position| self.turned(&vector, position))
+                .map(|position| self.turned(&vector, &frequencies, position))
                 .collect()
         });
         let [queries, keys] = turned;
@@ -155,9 +164,8 @@ impl Chart for RotaryScores {
         check_rotary(self.d_head, self.base)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {

@@ -86,9 +86,8 @@ impl Chart for Similarity {
         self.source().check()
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(scene, style, self, values);
-        Ok(())
     }
 
     fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {

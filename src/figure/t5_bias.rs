@@ -56,7 +56,7 @@ impl Chart for T5Buckets {
         check_t5(&self.encoding())
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
         compose(
             scene,
             style,
@@ -179,7 +179,7 @@ fn compose(
     length: usize,
     trained: usize,
     values: &[f32],
-) -> Result<(), FigureError> {
+) {
     let size = style.text_px();
     let end = length.max(2) as f64;
     let labels: Vec<String> = (0..heads)
@@ -246,7 +246,6 @@ fn compose(
         let at = style.snap_hair(x.px(trained as f64));
         frame::mark_line(scene, style, [at, plot.y], [at, plot.bottom()], false);
     }
-    Ok(())
 }
 
 /// Buckets as segments with their numbers, the first distance of each below.

@@ -49,9 +49,8 @@ impl Chart for T5Matrix {
         check_t5(&self.encoding())
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {

@@ -53,9 +53,8 @@ impl Chart for Wavelengths {
         check_rotary(self.d_head, self.base)
     }
 
-    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) -> Result<(), FigureError> {
+    fn compose(&self, scene: &mut Scene, style: &Style, _: &[f32]) {
         compose(scene, style, self);
-        Ok(())
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
