@@ -47,6 +47,7 @@ mod style;
 mod svg;
 mod t5_bias;
 mod t5_matrix;
+mod t5_strip;
 mod table;
 mod text;
 mod wavelengths;
