@@ -5,6 +5,8 @@
 pub mod batches;
 pub mod corpus;
 pub mod evaluate;
+pub mod grid;
+pub mod manifest;
 pub mod optimizer;
 pub mod recipe;
 pub mod run;

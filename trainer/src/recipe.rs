@@ -43,6 +43,25 @@ impl Recipe {
         }
     }
 
+    /// The same with windows of another length, as many tokens a step.
+    #[must_use]
+    pub fn with_length(mut self, length: usize) -> Self {
+        self.windows = self.windows * self.config.trained_length / length;
+        self.config.trained_length = length;
+        self
+    }
+
+    /// The same with another number of heads, of the same width together.
+    #[must_use]
+    pub fn with_heads(mut self, heads: usize) -> Self {
+        self.config = Config {
+            heads,
+            score_scale: (heads as f32 / self.config.d_model as f32).sqrt(),
+            ..self.config
+        };
+        self
+    }
+
     /// A very small model that trains in about a minute; for tests.
     pub fn quick(encoding: Encoding, seed: u64) -> Self {
         let mut config = Config::base(encoding, 2);
