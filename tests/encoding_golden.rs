@@ -266,7 +266,8 @@ fn rotary_frequencies_and_angles() {
 fn turned(rotary: &Rotary, d: usize, position: usize, q: &[f64], k: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let length = position + 1;
     let encoding = Encoding::Rotary(rotary.clone());
-    let tables = TablesF32::new(&encoding, &shape(length, d, 1), &Weights::new()).unwrap();
+    let tables = encoding.tables(&shape(length, d, 1), &Weights::new()).unwrap();
+    let tables = TablesF32::from(&tables);
     let mut qkv = vec![0.0_f32; length * 3 * d];
     let row = &mut qkv[position * 3 * d..];
     for (place, value) in row.iter_mut().zip(q.iter().chain(k)) {

@@ -56,6 +56,8 @@ fn config(encoding: Encoding) -> Config {
         embedding_scale: 24.0_f32.sqrt(),
         score_scale: 1.0 / 8.0_f32.sqrt(),
         encoding,
+        window: None,
+        smeared_keys: false,
     }
 }
 

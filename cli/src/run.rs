@@ -140,9 +140,10 @@ impl Run {
         );
         let mut model = engine.load(&checkpoint.config, &checkpoint.weights)?;
         if let (Encoding::Learned(_), Past::Last) = (&checkpoint.config.encoding, arguments.past) {
-            model.set_encoding(Encoding::Learned(Learned {
+            let repeated = Encoding::Learned(Learned {
                 past_end: PastEnd::LastRow,
-            }));
+            });
+            model.set_positions(repeated, checkpoint.config.window);
         }
         Ok(Self { model, verdict })
     }

@@ -39,6 +39,9 @@ pub enum EncodingError {
         found: Vec<usize>,
         need: Vec<usize>,
     },
+    /// Far keys can be treated in one way only.
+    #[error("a window, ReRoPE and Self-Extend each say what becomes of far keys; choose one of them")]
+    TwoWindows,
     /// A list of slopes of the wrong length.
     #[error("{found} slopes for {heads} heads; give one slope a head")]
     SlopeCount { found: usize, heads: usize },

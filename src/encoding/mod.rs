@@ -14,6 +14,7 @@ mod rotary;
 mod sinusoidal;
 mod t5_bias;
 mod tables;
+mod window;
 
 pub use alibi::{Alibi, slopes as alibi_slopes};
 pub use error::EncodingError;
@@ -22,7 +23,8 @@ pub use none::None;
 pub use rotary::Rotary;
 pub use sinusoidal::{Layout, Sinusoidal};
 pub use t5_bias::T5Bias;
-pub use tables::{Bias, Pairing, Rotation, Shape, Table, Tables};
+pub use tables::{Bias, Far, Pairing, Rotation, Shape, Table, Tables};
+pub use window::Window;
 
 use crate::model::{Parameter, Weights};
 use serde::{Deserialize, Serialize};

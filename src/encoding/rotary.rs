@@ -67,6 +67,7 @@ impl Positional for Rotary {
                 pairing: self.pairing,
                 cos: Table::from_fn(shape.length, pairs, |p, c| angle(p, c).cos()),
                 sin: Table::from_fn(shape.length, pairs, |p, c| angle(p, c).sin()),
+                keys: None,
             }),
             ..Tables::default()
         })

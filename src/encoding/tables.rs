@@ -61,7 +61,8 @@ pub enum Pairing {
     Interleaved,
 }
 
-/// Turns pairs of dimensions of queries and keys; dimensions past `2 · pairs` stay as they are.
+/// Turns pairs of dimensions of queries and keys; dimensions past `2 · pairs` stay as they are. A row may
+/// also scale: cosine and sine are then those of the angle times a factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rotation {
     pub pairing: Pairing,
@@ -69,6 +70,34 @@ pub struct Rotation {
     pub cos: Table,
     /// `[T][pairs]`
     pub sin: Table,
+    /// Where keys are turned or scaled otherwise than queries (xPos, log-n): their cosines and sines, each
+    /// `[T][pairs]`; `cos` and `sin` are the queries' then.
+    pub keys: Option<[Table; 2]>,
+}
+
+impl Rotation {
+    /// The cosines and sines that turn keys.
+    pub fn of_keys(&self) -> [&Table; 2] {
+        match &self.keys {
+            Some([cos, sin]) => [cos, sin],
+            None => [&self.cos, &self.sin],
+        }
+    }
+}
+
+/// What becomes of keys that stand far before the query: they are hidden, or scored with other positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Far {
+    /// A key at this distance or beyond is far; at least 1.
+    pub from: usize,
+    /// Of the far keys only the first so many tokens of the sequence are seen, the others are hidden: 0
+    /// hides all (a window), `usize::MAX` none.
+    pub keys: usize,
+    /// A query counts as standing at this position at most: a far key `j` of the query `i` has the bias of
+    /// the distance min(i, last) − j.
+    pub last: usize,
+    /// Turns the queries and keys of far scores in place of [`Tables::rotation`]; `None` where nothing turns.
+    pub rotation: Option<Rotation>,
 }
 
 /// What is added to the score of a query and a key; it depends on their distance and the head only.
@@ -90,4 +119,6 @@ pub struct Tables {
     pub rotation: Option<Rotation>,
     /// Added to the scores (after their scaling) in every layer.
     pub bias: Option<Bias>,
+    /// Where keys far before the query are not treated as the near ones are.
+    pub far: Option<Far>,
 }

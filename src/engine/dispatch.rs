@@ -1,5 +1,5 @@
 use super::{Batch, Captures, EngineError, Output, cpu};
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Window};
 use crate::model::{Config, Weights};
 use serde::{Deserialize, Serialize};
 
@@ -198,12 +198,12 @@ impl Model {
         }
     }
 
-    /// Replaces the encoding, for instance by one with other settings; the weights stay.
-    pub fn set_encoding(&mut self, encoding: Encoding) {
+    /// Replaces the encoding (by one with other settings) and the window; the weights stay.
+    pub fn set_positions(&mut self, encoding: Encoding, window: Option<Window>) {
         match self {
-            Self::Cpu(model) => model.set_encoding(encoding),
+            Self::Cpu(model) => model.set_positions(encoding, window),
             #[cfg(feature = "gpu")]
-            Self::Gpu(model) => model.set_encoding(encoding),
+            Self::Gpu(model) => model.set_positions(encoding, window),
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::{Init, Parameter};
-use crate::encoding::{Encoding, Positional, Shape};
+use crate::encoding::{Encoding, Positional, Shape, Window};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -32,6 +32,13 @@ pub struct Config {
     /// Multiplies q·k, before a bias is added.
     pub score_scale: f32,
     pub encoding: Encoding,
+    /// What attention sees; everything before the query where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Keys are mixed with the key before them, by a trained share a head:
+    /// k_t becomes (1 − s)·k_t + s·k_(t−1) with s = 1/(1 + e^(−smear)), before any rotation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smeared_keys: bool,
 }
 
 /// The nonlinearity of the MLP.
@@ -73,6 +80,8 @@ impl Config {
             embedding_scale: (d_model as f32).sqrt(),
             score_scale: 1.0 / ((d_model / heads.max(1)) as f32).sqrt(),
             encoding,
+            window: None,
+            smeared_keys: false,
         }
     }
 
@@ -128,6 +137,10 @@ impl Config {
                 if self.linear_bias {
                     add(format!("layers.{layer}.{name}.bias"), vec![out], Init::Zeros);
                 }
+            }
+            if self.smeared_keys {
+                let name = format!("layers.{layer}.attention.smear");
+                add(name, vec![self.heads], Init::Zeros);
             }
         }
         add("final_norm.weight".into(), vec![d], Init::Ones);

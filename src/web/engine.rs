@@ -321,7 +321,7 @@ fn set_past_end(model: &mut Model, repeat_last_row: bool) {
     let encoding = Encoding::Learned(Learned { past_end });
     let now = &model.config().encoding;
     if matches!(now, Encoding::Learned(_)) && *now != encoding {
-        model.set_encoding(encoding);
+        model.set_positions(encoding, model.config().window);
     }
 }
 

@@ -104,6 +104,8 @@ fn gpt2_config(encoding: Encoding) -> Config {
         embedding_scale: 1.0,
         score_scale: 1.0 / (D_HEAD as f32).sqrt(),
         encoding,
+        window: None,
+        smeared_keys: false,
     }
 }
 

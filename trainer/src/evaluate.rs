@@ -45,9 +45,10 @@ pub fn held_out(
     let mut model = Model::new(config, weights)?;
     let learned = matches!(config.encoding, Encoding::Learned(_));
     if learned {
-        model.set_encoding(Encoding::Learned(Learned {
+        let repeated = Encoding::Learned(Learned {
             past_end: PastEnd::LastRow,
-        }));
+        });
+        model.set_positions(repeated, None);
     }
     let mut points = Vec::new();
     for &length in lengths {

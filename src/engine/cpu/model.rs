@@ -9,7 +9,7 @@ use super::parallel::map;
 use super::parameters::{self, Parameters};
 use super::rotate::{Turn, rotate};
 use super::tables::TablesF32;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Window};
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 use crate::model::{Config, Weights};
 
@@ -40,9 +40,9 @@ impl Model {
         &self.config
     }
 
-    /// Replaces the encoding, for instance by one with other settings; the weights stay.
-    pub fn set_encoding(&mut self, encoding: Encoding) {
-        self.config.encoding = encoding;
+    /// Replaces the encoding (by one with other settings) and the window; the weights stay.
+    pub fn set_positions(&mut self, encoding: Encoding, window: Option<Window>) {
+        (self.config.encoding, self.config.window) = (encoding, window);
         self.tables = None;
     }
 
@@ -94,10 +94,7 @@ impl Model {
         captures.check(config)?;
         let length = batch.length();
         if self.tables.as_ref().is_none_or(|(of, _)| *of != length) {
-            self.tables = Some((
-                length,
-                TablesF32::new(&config.encoding, &config.shape(length), &self.weights)?,
-            ));
+            self.tables = Some((length, TablesF32::new(config, length, &self.weights)?));
         }
         let default = TablesF32::default();
         let tables = self.tables.as_ref().map_or(&default, |(_, tables)| tables);

@@ -82,7 +82,7 @@ impl Trainee {
             tensor.data.fill(0.0);
         }
         let shape = config.shape(batch.length());
-        let tables = TablesF32::new(&config.encoding, &shape, &self.weights)?;
+        let tables = TablesF32::new(config, batch.length(), &self.weights)?;
         let parameters = Parameters::new(config, &self.weights)?;
         let (d, rows) = (config.d_model, batch.windows() * batch.length());
         let tokens: Vec<u32> = (0..batch.windows())
@@ -356,6 +356,7 @@ impl Trainee {
         let gradient = Tables {
             input: dinput.map(|data| table(shape.length, data)),
             rotation: None,
+            far: None,
             bias: dbias.map(|data| Bias {
                 behind: table(shape.heads, data),
                 ahead: None,

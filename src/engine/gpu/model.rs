@@ -1,7 +1,7 @@
 use super::device::Device;
 use super::kernels::{Kernels, padded, transposed};
 use super::plan::Plan;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Window};
 use crate::engine::cpu::TablesF32;
 use crate::engine::cpu::parameters::{self, Linear, Norm, Parameters};
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster, Thumbnails};
@@ -141,9 +141,9 @@ impl Model {
         &self.config
     }
 
-    /// Replaces the encoding, for instance by one with other settings; the weights stay.
-    pub fn set_encoding(&mut self, encoding: Encoding) {
-        self.config.encoding = encoding;
+    /// Replaces the encoding (by one with other settings) and the window; the weights stay.
+    pub fn set_positions(&mut self, encoding: Encoding, window: Option<Window>) {
+        (self.config.encoding, self.config.window) = (encoding, window);
         self.plans.clear();
     }
 
@@ -209,8 +209,7 @@ impl Model {
     /// Makes a plan, and waits for what the GPU says of its buffers and pipelines: after an out-of-memory
     /// that nobody looked at, the results would be silently wrong.
     async fn plan(&self, batch: &Batch, captures: &Captures) -> Result<Plan, EngineError> {
-        let shape = self.config.shape(batch.length());
-        let tables = TablesF32::new(&self.config.encoding, &shape, &self.weights)?;
+        let tables = TablesF32::new(&self.config, batch.length(), &self.weights)?;
         let memory = self
             .device
             .device

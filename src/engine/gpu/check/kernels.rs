@@ -235,6 +235,7 @@ async fn rotate(
         pairs,
         cos: angles.iter().map(|angle| (3.0 * angle).cos()).collect(),
         sin: angles.iter().map(|angle| (3.0 * angle).sin()).collect(),
+        keys: None,
     };
     let mut expected = qkv.clone();
     cpu::rotate::rotate(&mut expected, &rotation, sizes.heads, sizes.d_head, Turn::Forward);
