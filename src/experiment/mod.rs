@@ -4,7 +4,9 @@
 mod curve;
 mod plan;
 mod runs;
+mod variant;
 
 pub use curve::{Curve, Point, SEGMENT_TOKENS};
 pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
 pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};
+pub use variant::{CHANGE_KEYS, Changes, FarKeys, Rescaling, ScalingMethod, Variant, VariantError};
