@@ -1,11 +1,13 @@
 //! What is measured. Pure bookkeeping: it says which windows to run and what to make of the losses; who
 //! runs them (the page's worker, the program, a test) brings the engine.
 
+mod copy;
 mod curve;
 mod plan;
 mod runs;
 mod variant;
 
+pub use copy::{CopyBatches, CopyProbe, CopyScore, PASSAGE};
 pub use curve::{Curve, Point, SEGMENT_TOKENS};
 pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
 pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};

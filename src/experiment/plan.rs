@@ -40,6 +40,8 @@ pub enum ExperimentError {
     },
     #[error("there is no length to measure at; give at least one, each from 1 up")]
     NoLength,
+    #[error("two passages of {passage} tokens overlap at a gap of {gap}; choose a gap of {passage} at least")]
+    Overlap { gap: usize, passage: usize },
     #[error(
         "lengths that are to score the same tokens must have a common multiple of at most {most} tokens; {lengths:?} have not: choose powers of two"
     )]
