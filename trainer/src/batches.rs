@@ -1,5 +1,7 @@
 //! Which windows a step trains on.
 
+use crate::copies;
+use crate::recipe::Copies;
 use anyhow::{Result, ensure};
 use longview::engine::Batch;
 use rand::RngExt;
@@ -57,11 +59,11 @@ impl<'a> Batches<'a> {
         (self.epoch, self.first_step) = (epoch, first_step);
     }
 
-    /// The batch of a step, counted from 0.
+    /// The batch of a step, counted from 0, with what `copies` writes into it.
     ///
     /// # Errors
     /// None for the sizes that [`new`](Self::new) accepted.
-    pub fn at(&mut self, step: usize) -> Result<Batch> {
+    pub fn at(&mut self, step: usize, copies: Option<&Copies>) -> Result<Batch> {
         if step < self.first_step {
             self.begin(0, 0);
         }
@@ -71,10 +73,13 @@ impl<'a> Batches<'a> {
         }
         let at = (step - self.first_step) * self.windows;
         let windows = self.starts[at..at + self.windows].iter();
-        let tokens = windows
+        let mut tokens: Vec<u32> = windows
             .flat_map(|&start| &self.tokens[start..=start + self.length])
             .copied()
             .collect();
+        if let Some(copies) = copies {
+            copies::write(copies, (self.seed, step), &mut tokens, self.length, self.tokens);
+        }
         Ok(Batch::new(tokens, self.windows, self.length)?)
     }
 }
@@ -88,7 +93,9 @@ mod tests {
         let tokens: Vec<u32> = (0..1000).collect();
         let mut batches = Batches::new(&tokens, 10, 4, 7).unwrap();
         let per_epoch = batches.starts.len() / 4;
-        let all: Vec<Batch> = (0..3 * per_epoch).map(|step| batches.at(step).unwrap()).collect();
+        let all: Vec<Batch> = (0..3 * per_epoch)
+            .map(|step| batches.at(step, None).unwrap())
+            .collect();
         let mut starts: Vec<u32> = all[..per_epoch]
             .iter()
             .flat_map(|batch| (0..4).map(|window| batch.sources(window)[0]))
@@ -99,7 +106,7 @@ mod tests {
         assert!(starts.windows(2).all(|pair| (pair[1] - pair[0]) % 10 == 0));
         assert_ne!(all[0], all[per_epoch]);
         for step in [5, 0, per_epoch + 1, per_epoch - 1] {
-            assert_eq!(batches.at(step).unwrap(), all[step]);
+            assert_eq!(batches.at(step, None).unwrap(), all[step]);
         }
         assert!(Batches::new(&tokens[..50], 10, 4, 7).is_err());
     }

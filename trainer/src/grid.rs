@@ -24,6 +24,8 @@ pub enum Set {
     Heads,
     /// The methods that came after
     Methods,
+    /// The six taught to copy, with two seeds
+    Copies,
 }
 
 /// One model of the grid.
@@ -54,6 +56,12 @@ pub fn all(seed: u64) -> Vec<Model> {
         ..Alibi::default()
     });
     add("alibi-trained".into(), Set::Methods, Recipe::base(trained, seed));
+    for (ending, seed) in [("copy", seed), ("copy-s2", seed + 1)] {
+        for (name, encoding) in base() {
+            let recipe = Recipe::copying(encoding, seed);
+            add(format!("{name}-{ending}"), Set::Copies, recipe);
+        }
+    }
     for length in LENGTHS {
         for (name, encoding) in base() {
             let recipe = Recipe::base(encoding, seed).with_length(length);

@@ -3,6 +3,7 @@
 //! The forward and backward passes are the library's (`longview::engine::cpu`).
 
 pub mod batches;
+pub mod copies;
 pub mod corpus;
 pub mod evaluate;
 pub mod grid;

@@ -22,6 +22,50 @@ pub struct Recipe {
     pub weight_decay: f64,
     /// The largest norm of a step's gradients.
     pub clip: f64,
+    /// Passages that come twice are written into the windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Copies>,
+}
+
+/// Which passages come twice, in two stages: shuffled ones in every window until copying has been found, then
+/// mostly natural ones in some windows, so that natural text is learned too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Copies {
+    pub first_steps: usize,
+    pub first: Mix,
+    pub then: Mix,
+}
+
+/// A stage of [`Copies`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mix {
+    /// The share of windows that hold a passage twice.
+    pub share: f64,
+    /// Tokens of a passage.
+    pub shortest: usize,
+    pub longest: usize,
+    /// The share of passages that are tokens drawn by their frequency; the others are the window's own text.
+    pub shuffled: f64,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        Self {
+            first_steps: 500,
+            first: Mix {
+                share: 1.0,
+                shortest: 32,
+                longest: 64,
+                shuffled: 1.0,
+            },
+            then: Mix {
+                share: 0.5,
+                shortest: 12,
+                longest: 32,
+                shuffled: 0.3,
+            },
+        }
+    }
 }
 
 impl Recipe {
@@ -40,6 +84,21 @@ impl Recipe {
             epsilon: 1e-8,
             weight_decay: 0.1,
             clip: 1.0,
+            copies: None,
+        }
+    }
+
+    /// The recipe of the models that copy: keys are smeared, and passages come twice.
+    pub fn copying(encoding: Encoding, seed: u64) -> Self {
+        let base = Self::base(encoding, seed);
+        Self {
+            config: Config {
+                smeared_keys: true,
+                ..base.config
+            },
+            steps: 1600,
+            copies: Some(Copies::default()),
+            ..base
         }
     }
 

@@ -78,7 +78,7 @@ pub fn train(recipe: &Recipe, name: &str, tokens: &[u32], state_path: &Path, unt
     let mut batches = Batches::new(tokens, recipe.config.trained_length, recipe.windows, recipe.seed)?;
     let (clock, first) = (Instant::now(), losses.len());
     for step in first..until.min(recipe.steps) {
-        let nll = trainee.loss_and_gradients(&batches.at(step)?, &mut gradients)?;
+        let nll = trainee.loss_and_gradients(&batches.at(step, recipe.copies.as_ref())?, &mut gradients)?;
         let loss = (nll.iter().map(|&value| f64::from(value)).sum::<f64>() / nll.len() as f64) as f32;
         ensure!(
             loss.is_finite(),
