@@ -3,12 +3,16 @@
 
 mod copy;
 mod curve;
+mod paired;
 mod plan;
+mod protocol;
 mod runs;
 mod variant;
 
 pub use copy::{CopyBatches, CopyProbe, CopyScore, PASSAGE};
 pub use curve::{Curve, Point, SEGMENT_TOKENS};
+pub use paired::{Difference, Pooled, paired_loss};
 pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
+pub use protocol::Protocol;
 pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};
 pub use variant::{CHANGE_KEYS, Changes, FarKeys, Rescaling, ScalingMethod, Variant, VariantError};

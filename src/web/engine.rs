@@ -241,7 +241,7 @@ impl Laboratory {
             let batch = self.runs.batch(&run, &step)?;
             let output = loaded.model.forward(&batch, &Captures::default()).await?;
             self.runs.finish_step(&run, &model, Some(&output.nll))?;
-            step.windows * step.length
+            step.tokens()
         };
         Ok(json!({
             "tokens": tokens,

@@ -31,7 +31,7 @@ fn two_runs() -> Runs {
 /// Runs a model's next step with a loss that is the same for every token.
 fn step(runs: &mut Runs, key: &str, model: &str, loss: f32) {
     let step = runs.next_step(key, model).unwrap().unwrap();
-    let nll = vec![loss; step.windows * step.length];
+    let nll = vec![loss; step.tokens()];
     runs.finish_step(key, model, Some(&nll)).unwrap();
 }
 
