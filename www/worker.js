@@ -132,9 +132,9 @@ async function work() {
     for (const [place, name] of want.order.entries()) {
       if (failed.has(name)) continue;
       const isMissing = !models.has(name);
-      if (!isMissing && laboratory.steps_left(want.run, name) === 0) continue;
+      if (!isMissing && laboratory.steps_left(want.run, variantOf(want.run, name)) === 0) continue;
       // The first round of the model that is looked at goes before the others are fetched.
-      const round = isMissing ? 0 : laboratory.next_round(want.run, name);
+      const round = isMissing ? 0 : laboratory.next_round(want.run, variantOf(want.run, name));
       if (!best || round < best.round || (round === best.round && place < best.place)) {
         best = { round, place, name, isMissing, want };
       }
@@ -167,16 +167,20 @@ async function takeText(name) {
   return true;
 }
 
+/** A model with what the reader has chosen for positions past a learned table. */
+const variant = (model, past) => (model === "learned" && past === "last" ? "learned?past=last" : model);
+
 function plan({ run, text, past, max }) {
   const tokens = texts.get(text);
+  const settings = { text, shortest: SHORTEST, longest: max, scored_max: SCORED_MAX };
   try {
-    const planned = JSON.parse(laboratory.open_run(run, text, past === "last", SHORTEST, max, SCORED_MAX));
-    plans.set(run, { steps: planned.steps });
+    const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));
+    plans.set(run, { steps: planned.steps, past });
     post({ kind: "planned", run, of: tokens, ...planned });
     const longest = planned.lengths.at(-1);
     if (longest * 2 <= max) post({ kind: "problem", key: `short-${text}`, path: "problems.tooShort", parts: { text, tokens, longest } });
   } catch (error) {
-    plans.set(run, { steps: 0 });
+    plans.set(run, { steps: 0, past });
     post({ kind: "problem", key: `short-${text}`, path: "problems.noText", parts: { text, reason: reason(error) } });
   }
   return true;
@@ -205,7 +209,7 @@ async function attend(want) {
   const { slot, encoding, text, past, length, layer, head, thumbnails: small } = want;
   const key = `attention-${slot}`;
   try {
-    const captured = await laboratory.attention(encoding, text, past === "last", length, layer, head, small ?? 0);
+    const captured = await laboratory.attention(variant(encoding, past), text, length, layer, head, small ?? 0);
     const answer = {
       ...want,
       kind: "attention",
@@ -225,8 +229,11 @@ async function attend(want) {
   return true;
 }
 
+/** What of a model is measured in a run. */
+const variantOf = (run, model) => variant(model, plans.get(run)?.past);
+
 function tellPositions({ run, encoding, length }) {
-  const losses = laboratory.by_position(run, encoding, length);
+  const losses = laboratory.by_position(run, variantOf(run, encoding), length);
   if (losses.length) post({ kind: "position", run, encoding, length, losses }, [losses.buffer]);
 }
 
@@ -236,9 +243,9 @@ const modelsOf = (run) => new Set(wanted("run").filter(([, want]) => want.run ==
 async function measure({ run }, name) {
   const began = performance.now();
   try {
-    const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, name));
+    const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, variantOf(run, name)));
     const elapsed_ms = performance.now() - began;
-    const left = [...modelsOf(run)].reduce((sum, other) => sum + laboratory.steps_left(run, other), 0);
+    const left = [...modelsOf(run)].reduce((sum, other) => sum + laboratory.steps_left(run, variantOf(run, other)), 0);
     plans.get(run).isTold = false;
     post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left });
   } catch (error) {

@@ -1,8 +1,9 @@
-//! What is measured. Pure bookkeeping: it says which windows to run and what to make of the losses; who
+//! What is measured. Mostly bookkeeping: it says which windows to run and what to make of the losses; who
 //! runs them (the page's worker, the program, a test) brings the engine.
 
 mod copy;
 mod curve;
+mod models;
 mod paired;
 mod plan;
 mod protocol;
@@ -11,8 +12,9 @@ mod variant;
 
 pub use copy::{CopyBatches, CopyProbe, CopyScore, PASSAGE};
 pub use curve::{Curve, Point, SEGMENT_TOKENS};
+pub use models::{ModelError, Models};
 pub use paired::{Difference, Pooled, paired_loss};
-pub use plan::{ExperimentError, Plan, STEP_TOKENS, Step};
+pub use plan::{Cost, ExperimentError, Plan, STEP_TOKENS, Step};
 pub use protocol::Protocol;
 pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};
 pub use variant::{CHANGE_KEYS, Changes, FarKeys, Rescaling, ScalingMethod, Variant, VariantError};

@@ -1,5 +1,5 @@
 use super::{Init, Parameter};
-use crate::encoding::{Encoding, Positional, Shape, Window};
+use crate::encoding::{Encoding, Learned, PastEnd, Positional, Shape, Window};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -98,6 +98,17 @@ impl Config {
             heads: self.heads,
             d_head: self.d_head(),
         }
+    }
+
+    /// Whether the model has no positions for sequences of that length: a learned table that ends before.
+    pub fn is_undefined_at(&self, length: usize) -> bool {
+        let ends = matches!(
+            &self.encoding,
+            Encoding::Learned(Learned {
+                past_end: PastEnd::Undefined
+            })
+        );
+        ends && length > self.trained_length
     }
 
     /// All tensors of the model: linear weights are `[out][in]`; `attention.qkv` stacks q, k and v, each

@@ -3,10 +3,10 @@
 //!
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
-use crate::encoding::{Encoding, Learned, PastEnd, Positional};
-use crate::engine::{Captures, Choice, Engine, HeadId, Model, Output, Verdict};
-use crate::experiment::{RunSettings, Runs};
-use crate::model::{Checkpoint, Tokenizer, Weights};
+use crate::engine::{Captures, Choice, Engine, HeadId, Output, Verdict};
+use crate::experiment::{Models, RunSettings, Runs};
+use crate::json;
+use crate::model::{Checkpoint, Tokenizer};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
@@ -15,16 +15,9 @@ use wasm_bindgen::prelude::*;
 pub struct Laboratory {
     engine: Engine,
     verdict: Verdict,
-    /// By name.
-    models: Vec<(String, Loaded)>,
+    models: Models,
     tokenizer: Option<Tokenizer>,
     runs: Runs,
-}
-
-struct Loaded {
-    model: Model,
-    /// Only the encoding's own tensors.
-    weights: Weights,
 }
 
 /// What was captured of one window; each array is handed over once.
@@ -88,7 +81,7 @@ impl Laboratory {
         Ok(Self {
             engine,
             verdict,
-            models: Vec::new(),
+            models: Models::default(),
             tokenizer: None,
             runs: Runs::default(),
         })
@@ -135,16 +128,19 @@ impl Laboratory {
         Ok(serde_json::to_string(&words)?)
     }
 
-    /// Loads a checkpoint's bytes under the name of its encoding and gives its configuration as JSON.
+    /// Loads a checkpoint's bytes under the name of its file without the ending (`rotary-l64`), and gives its
+    /// configuration as JSON. What was measured of another under that name, and of its variants, is
+    /// forgotten.
     ///
     /// # Errors
-    /// Bytes that are no checkpoint, one of another encoding, or one that belongs to another tokenizer.
+    /// Bytes that are no checkpoint, one of another encoding than its name says, or one that belongs to
+    /// another tokenizer.
     pub fn load(&mut self, name: String, bytes: &[u8]) -> Result<String, JsError> {
         let Checkpoint { config, weights, .. } = Checkpoint::from_bytes(bytes)?;
-        let found = config.encoding.name();
-        if found != name {
+        let (found, need) = (config.encoding.name(), name.split('-').next().unwrap_or_default());
+        if found != need {
             return Err(error(format!(
-                "the file holds a model with the encoding {found}, not {name}; choose the checkpoint of {name}"
+                "the file holds a model with the encoding {found}, not {need}; choose the checkpoint of {name}"
             )));
         }
         if let Some(tokenizer) = &self.tokenizer
@@ -155,19 +151,10 @@ impl Laboratory {
                 "the checkpoint has {found} tokens, the page's tokenizer {need}; they belong to different trainings"
             )));
         }
-        let model = self.engine.load(&config, &weights)?;
-        let parameters = config.encoding.parameters(&config.shape(config.trained_length));
-        let own: Weights = weights
-            .into_iter()
-            .filter(|(name, _)| parameters.iter().any(|parameter| parameter.name == *name))
-            .collect();
-        let loaded = Loaded { model, weights: own };
+        let configuration = serde_json::to_string(&config)?;
+        self.models.load(&self.engine, &name, config, weights)?;
         self.runs.forget_model(&name);
-        match self.models.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, place)) => *place = loaded,
-            None => self.models.push((name, loaded)),
-        }
-        Ok(serde_json::to_string(&config)?)
+        Ok(configuration)
     }
 
     /// What the encoding of a model was trained to: the learned table `[L][d_model]`, T5's biases
@@ -176,163 +163,115 @@ impl Laboratory {
     /// # Errors
     /// A model that is not loaded.
     pub fn encoding_weights(&self, name: &str) -> Result<Vec<f32>, JsError> {
-        let loaded = self.model(name).ok_or_else(|| not_loaded(name))?;
-        Ok(loaded
-            .weights
-            .values()
-            .next()
-            .map_or(Vec::new(), |tensor| tensor.data.clone()))
+        self.models.encoding_weights(name).map_err(error)
     }
 
-    /// Opens a run: the measurement of models on a text, at powers of two from `shortest` to `longest`, as
-    /// far as the text reaches, on at most `scored_max` tokens; gives JSON `{lengths, scored, steps}`.
-    /// `repeat_last_row` tells whether positions past a learned table repeat its last row, or are undefined.
-    /// A run that is open already keeps all it measured.
+    /// Opens a run: the measurement of models on a text. Its settings are JSON: `{text, shortest, longest,
+    /// scored_max}` measures at powers of two, as far as the text reaches, on at most `scored_max` tokens;
+    /// `lengths: [16, 136]` takes the place of `shortest` and `longest`; `protocol` is `"non_overlapping"`,
+    /// as without it, or `{"sliding": {"stride": 16}}`. Gives JSON `{lengths, scored, steps}`. A run that is
+    /// open already keeps all it measured.
     ///
     /// # Errors
-    /// A text that is not loaded, or too short for the shortest length; a key that is open with other
-    /// settings.
-    pub fn open_run(
-        &mut self,
-        key: &str,
-        text: &str,
-        repeat_last_row: bool,
-        shortest: usize,
-        longest: usize,
-        scored_max: usize,
-    ) -> Result<String, JsError> {
-        let settings = RunSettings {
-            text: text.into(),
-            repeat_last_row,
-            shortest,
-            longest,
-            scored_max,
-        };
+    /// Settings that are none, a text that is not loaded, or too short for the shortest length; a key that
+    /// is open with other settings.
+    pub fn open_run(&mut self, key: &str, settings: &str) -> Result<String, JsError> {
+        let settings: RunSettings = json::read(settings)?;
         Ok(serde_json::to_string(&self.runs.open(key, settings)?)?)
     }
 
-    /// How many steps a model has left in a run; 0 for one that is not loaded, or a run that is not open.
-    pub fn steps_left(&self, run: &str, model: &str) -> usize {
-        self.model(model).map_or(0, |_| self.runs.steps_left(run, model))
+    /// The string by which a variant of a loaded model is known (equal ones have equal strings), after a look
+    /// whether it can be had: to be asked before its steps.
+    ///
+    /// # Errors
+    /// A change that there is not, or that the model does not have; a model that is not loaded.
+    pub fn check_variant(&self, variant: &str) -> Result<String, JsError> {
+        self.models.canonical(variant).map_err(error)
     }
 
-    /// The round of a model's next step in a run: models that are behind go first.
-    pub fn next_round(&self, run: &str, model: &str) -> usize {
-        let round = self.model(model).and_then(|_| self.runs.next_round(run, model));
+    /// How many steps a variant of a model (`rotary`, or `rotary?scaling=yarn`) has left in a run; 0 where
+    /// the model is not loaded, or the run not open.
+    pub fn steps_left(&self, run: &str, variant: &str) -> usize {
+        let variant = self.models.canonical(variant);
+        variant.map_or(0, |variant| self.runs.steps_left(run, &variant))
+    }
+
+    /// The round of a variant's next step in a run: those that are behind go first.
+    pub fn next_round(&self, run: &str, variant: &str) -> usize {
+        let variant = self.models.canonical(variant).ok();
+        let round = variant.and_then(|variant| self.runs.next_round(run, &variant));
         round.unwrap_or(usize::MAX)
     }
 
-    /// Runs a model's next step in a run; gives JSON `{tokens, length, points}`: tokens computed, the
-    /// length, and all points of the model so far. A length past a learned table gives `undefined: true`.
+    /// Runs a variant's next step in a run; gives JSON `{tokens, length, points}`: tokens computed, the
+    /// length, and all points of the variant so far. A length past a learned table gives `undefined: true`.
     ///
     /// # Errors
-    /// A model that is not loaded, a run that is not open, or an engine that failed.
-    pub async fn step(&mut self, run: String, model: String) -> Result<String, JsError> {
-        let loaded = find(&mut self.models, &model)?;
-        let Some(step) = self.runs.next_step(&run, &model)? else {
-            return Ok(json!({"tokens": 0, "points": self.runs.points(&run, &model)}).to_string());
+    /// A change that the model does not have, a model that is not loaded, a run that is not open, or an
+    /// engine that failed.
+    pub async fn step(&mut self, run: String, variant: String) -> Result<String, JsError> {
+        let variant = self.models.canonical(&variant)?;
+        let Some(step) = self.runs.next_step(&run, &variant)? else {
+            return Ok(json!({"tokens": 0, "points": self.runs.points(&run, &variant)}).to_string());
         };
-        set_past_end(&mut loaded.model, self.runs.settings(&run)?.repeat_last_row);
-        let is_undefined = is_undefined(&loaded.model, step.length);
+        let model = self.models.variant(&self.engine, &variant)?;
+        let is_undefined = model.config().is_undefined_at(step.length);
         let tokens = if is_undefined {
-            self.runs.finish_step(&run, &model, None)?;
+            self.runs.finish_step(&run, &variant, None)?;
             0
         } else {
             let batch = self.runs.batch(&run, &step)?;
-            let output = loaded.model.forward(&batch, &Captures::default()).await?;
-            self.runs.finish_step(&run, &model, Some(&output.nll))?;
+            let output = model.forward(&batch, &Captures::default()).await?;
+            self.runs.finish_step(&run, &variant, Some(&output.nll))?;
             step.tokens()
         };
         Ok(json!({
             "tokens": tokens,
             "length": step.length,
             "undefined": is_undefined,
-            "points": self.runs.points(&run, &model),
+            "points": self.runs.points(&run, &variant),
         })
         .to_string())
     }
 
-    /// The mean loss by position of a model at a length, in nats; empty where the run has not measured it.
-    pub fn by_position(&self, run: &str, model: &str, length: usize) -> Vec<f32> {
-        let losses = self.runs.by_position(run, model, length);
+    /// The mean loss by position of a variant at a length, in nats; empty where the run has not measured it.
+    pub fn by_position(&self, run: &str, variant: &str, length: usize) -> Vec<f32> {
+        let Ok(variant) = self.models.canonical(variant) else {
+            return Vec::new();
+        };
+        let losses = self.runs.by_position(run, &variant, length);
         losses.into_iter().map(|loss| loss as f32).collect()
     }
 
-    /// Runs the first `length` tokens of a text and captures one head's attention, every head's attention
-    /// by distance and its entropy, and thumbnails of every head of at most `thumbnail_side` cells (0 asks
-    /// for none).
+    /// Runs the first `length` tokens of a text through a variant of a model and captures one head's
+    /// attention, every head's attention by distance and its entropy, and thumbnails of every head of at most
+    /// `thumbnail_side` cells (0 asks for none).
     ///
     /// # Errors
-    /// A model or text that is not loaded, a text too short, or an engine that failed.
-    #[allow(clippy::too_many_arguments)]
+    /// A change that the model does not have, a model or text that is not loaded, a text too short, or an
+    /// engine that failed.
     pub async fn attention(
         &mut self,
-        model: String,
+        variant: String,
         text: String,
-        repeat_last_row: bool,
         length: usize,
         layer: usize,
         head: usize,
         thumbnail_side: usize,
     ) -> Result<Captured, JsError> {
         let batch = self.runs.window(&text, length)?;
-        let loaded = find(&mut self.models, &model)?;
-        set_past_end(&mut loaded.model, repeat_last_row);
+        let model = self.models.variant(&self.engine, &variant)?;
         let captures = Captures {
             attention: Some(HeadId { layer, head }),
             thumbnails: (thumbnail_side > 0).then_some(thumbnail_side),
             profile: true,
         };
         Ok(Captured {
-            output: loaded.model.forward(&batch, &captures).await?,
+            output: model.forward(&batch, &captures).await?,
         })
     }
-}
-
-impl Laboratory {
-    fn model(&self, name: &str) -> Option<&Loaded> {
-        let found = self.models.iter().find(|(known, _)| known == name);
-        found.map(|(_, loaded)| loaded)
-    }
-}
-
-/// Not a method: the runs stay at hand while the model is borrowed.
-fn find<'a>(models: &'a mut [(String, Loaded)], name: &str) -> Result<&'a mut Loaded, JsError> {
-    let found = models.iter_mut().find(|(known, _)| known == name);
-    found.map(|(_, loaded)| loaded).ok_or_else(|| not_loaded(name))
-}
-
-fn not_loaded(name: &str) -> JsError {
-    error(format!("the model \"{name}\" is not loaded"))
 }
 
 fn tokenizer(loaded: Option<&Tokenizer>) -> Result<&Tokenizer, JsError> {
     loaded.ok_or_else(|| error("the tokenizer is not loaded; load it before a text"))
-}
-
-/// Says what stands past the end of a learned table. Only a change is passed on, as the model then drops
-/// the tables and plans it has made.
-fn set_past_end(model: &mut Model, repeat_last_row: bool) {
-    let past_end = if repeat_last_row {
-        PastEnd::LastRow
-    } else {
-        PastEnd::Undefined
-    };
-    let encoding = Encoding::Learned(Learned { past_end });
-    let now = &model.config().encoding;
-    if matches!(now, Encoding::Learned(_)) && *now != encoding {
-        model.set_positions(encoding, model.config().window);
-    }
-}
-
-/// Whether the model has no positions for that length: a learned table that ends before.
-fn is_undefined(model: &Model, length: usize) -> bool {
-    let config = model.config();
-    let ends = matches!(
-        &config.encoding,
-        Encoding::Learned(Learned {
-            past_end: PastEnd::Undefined
-        })
-    );
-    ends && length > config.trained_length
 }

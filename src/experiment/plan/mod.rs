@@ -1,5 +1,7 @@
 use super::Protocol;
 use crate::engine::{Batch, EngineError};
+use crate::model::{Config, Operations};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Tokens that a step computes at most (a longer window is a step of its own): short enough that a reader
@@ -40,6 +42,14 @@ pub struct Step {
     pub stride: usize,
     /// How many predictions at the end of each window are scored.
     pub counted: usize,
+}
+
+/// What a plan or a step computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    pub operations: Operations,
+    /// Tokens that run through the model; with windows that overlap more than are scored.
+    pub tokens: usize,
 }
 
 /// Why nothing can be measured.
@@ -151,6 +161,17 @@ impl Plan {
         self.scored
     }
 
+    /// What all steps compute with a model of this configuration.
+    pub fn cost(&self, config: &Config) -> Cost {
+        self.steps().fold(Cost::default(), |sum, step| {
+            let Cost { operations, tokens } = step.cost(config);
+            Cost {
+                operations: sum.operations + operations,
+                tokens: sum.tokens + tokens,
+            }
+        })
+    }
+
     /// All steps, in order: round by round, in a round length by length as they were given.
     pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
         (0..self.scored.div_ceil(self.block)).flat_map(move |round| {
@@ -203,6 +224,14 @@ impl Step {
     /// Tokens that are computed.
     pub fn tokens(&self) -> usize {
         self.windows * self.window
+    }
+
+    /// What it computes with a model of this configuration.
+    pub fn cost(&self, config: &Config) -> Cost {
+        Cost {
+            operations: config.operations(self.windows, self.window),
+            tokens: self.tokens(),
+        }
     }
 
     /// The windows of this step, cut from the text that the plan was made for.

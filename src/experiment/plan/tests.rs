@@ -117,6 +117,24 @@ fn a_first_point_needs_one_step_and_rounds_follow() {
 }
 
 #[test]
+fn sliding_costs_what_its_windows_compute() {
+    let config = Config::base(crate::encoding::Encoding::from_name("none").unwrap(), 4);
+    let sliding = Plan::with(4097, &[64], 4096, SLIDING(16)).unwrap();
+    // One window, and one for each 16 of the 4,032 tokens after it.
+    let expected = Cost {
+        operations: config.operations(253, 64),
+        tokens: 253 * 64,
+    };
+    assert_eq!(sliding.cost(&config), expected);
+    let apart = Plan::new(4097, &[64, 32], 4096).unwrap().cost(&config);
+    assert_eq!(
+        apart.operations,
+        config.operations(64, 64) + config.operations(128, 32)
+    );
+    assert_eq!(apart.tokens, 2 * 4096);
+}
+
+#[test]
 fn a_length_given_twice_is_measured_once() {
     let once = Plan::new(1000, &[64, 16], 128).unwrap();
     assert_eq!(Plan::new(1000, &[64, 16, 64, 16], 128).unwrap(), once);

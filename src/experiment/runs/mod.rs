@@ -1,7 +1,7 @@
-use super::{Curve, ExperimentError, Plan, Point, Step};
+use super::{Curve, ExperimentError, Plan, Point, Pooled, Protocol, Step};
 use crate::engine::{Batch, EngineError};
 use crate::model::{Tokenizer, tokenizer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Texts by name, and measurements on them by key: each run has its own plan, and for each model its own
@@ -26,18 +26,27 @@ pub struct TextSummary {
     pub dropped: usize,
 }
 
-/// What a run measures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a run measures; in JSON only `text`, `scored_max` and the lengths must be given.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RunSettings {
     /// The name of its text.
     pub text: String,
-    /// Whether positions past a learned table repeat its last row, or are undefined.
-    pub repeat_last_row: bool,
-    /// Measured are the powers of two from `shortest` to `longest`, as far as the text reaches.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The lengths to measure at, in this order; without them `shortest` and `longest` say which.
+    #[serde(default)]
+    pub lengths: Option<Vec<usize>>,
+    /// The powers of two from `shortest` to `longest`, as far as the text reaches.
+    #[serde(default)]
     pub shortest: usize,
+    #[serde(default)]
     pub longest: usize,
     /// At most so many tokens are scored at each length.
     pub scored_max: usize,
+    /// Whether each token's loss is kept, for differences by position: 4 bytes a token, model and length.
+    #[serde(default)]
+    pub keep_tokens: bool,
 }
 
 /// The plan of a run.
@@ -59,7 +68,7 @@ struct Run {
     measured: Vec<(String, Measured)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Measured {
     curve: Curve,
     /// How many steps are done.
@@ -150,12 +159,18 @@ impl Runs {
             };
         }
         let tokens = self.tokens(&settings.text)?.len();
-        let mut lengths = Plan::lengths(settings.shortest, settings.longest, tokens);
-        if lengths.is_empty() {
-            // The plan then says what is missing.
-            lengths.push(settings.shortest);
-        }
-        let plan = Plan::new(tokens, &lengths, settings.scored_max)?;
+        let lengths = match &settings.lengths {
+            Some(lengths) => lengths.clone(),
+            None => {
+                let mut powers = Plan::lengths(settings.shortest, settings.longest, tokens);
+                if powers.is_empty() {
+                    // The plan then says what is missing.
+                    powers.push(settings.shortest);
+                }
+                powers
+            }
+        };
+        let plan = Plan::with(tokens, &lengths, settings.scored_max, settings.protocol)?;
         let run = Run {
             settings,
             lengths,
@@ -173,10 +188,11 @@ impl Runs {
         self.runs.retain(|(known, _)| known != key);
     }
 
-    /// Forgets what was measured of a model, in every run: another stands under its name.
+    /// Forgets what was measured of a model and its variants, in every run: another stands under its name.
     pub fn forget_model(&mut self, model: &str) {
+        let is_another = |variant: &str| variant.split('?').next() != Some(model);
         for (_, run) in &mut self.runs {
-            run.measured.retain(|(known, _)| known != model);
+            run.measured.retain(|(variant, _)| is_another(variant));
         }
     }
 
@@ -227,7 +243,12 @@ impl Runs {
             .ok_or_else(|| RunError::NoRun(key.into()))?;
         let place = run.measured.iter().position(|(known, _)| known == model);
         let place = place.unwrap_or_else(|| {
-            run.measured.push((model.into(), Measured::default()));
+            let curve = if run.settings.keep_tokens {
+                Curve::keeping_tokens()
+            } else {
+                Curve::default()
+            };
+            run.measured.push((model.into(), Measured { curve, done: 0 }));
             run.measured.len() - 1
         });
         let measured = &mut run.measured[place].1;
@@ -250,6 +271,18 @@ impl Runs {
     pub fn by_position(&self, key: &str, model: &str, length: usize) -> Vec<f64> {
         let curve = self.curve(key, model);
         curve.map_or(Vec::new(), |curve| curve.by_position(length))
+    }
+
+    /// The losses of a model so far at a length, in at most `groups` groups; `None` where it was not measured.
+    pub fn pooled(&self, key: &str, model: &str, length: usize, groups: usize) -> Option<Pooled> {
+        self.curve(key, model)?.pooled(length, groups)
+    }
+
+    /// The loss of a model at a length by place in the text; empty where it was not measured, and in a run
+    /// that keeps no tokens.
+    pub fn by_token(&self, key: &str, model: &str, length: usize) -> &[f32] {
+        let curve = self.curve(key, model);
+        curve.map_or(&[], |curve| curve.by_token(length))
     }
 
     fn run(&self, key: &str) -> Result<&Run, RunError> {

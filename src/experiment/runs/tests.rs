@@ -9,10 +9,12 @@ fn tokenizer() -> Tokenizer {
 fn settings(text: &str, longest: usize) -> RunSettings {
     RunSettings {
         text: text.into(),
-        repeat_last_row: false,
+        protocol: Protocol::NonOverlapping,
+        lengths: None,
         shortest: 16,
         longest,
         scored_max: 1 << 20,
+        keep_tokens: false,
     }
 }
 
@@ -112,6 +114,29 @@ fn opening_again_loses_nothing_and_closing_all() {
 }
 
 #[test]
+fn a_run_may_slide_at_lengths_of_choice_and_keep_tokens() {
+    let mut runs = two_runs();
+    let sliding: RunSettings = serde_json::from_str(
+        r#"{"text": "b", "lengths": [24, 10], "scored_max": 50, "protocol": {"sliding": {"stride": 10}},
+            "keep_tokens": true}"#,
+    )
+    .unwrap();
+    let summary = runs.open("sliding", sliding).unwrap();
+    assert_eq!((&summary.lengths[..], summary.scored), (&[24, 10][..], 50));
+    while runs.steps_left("sliding", "x") > 0 {
+        step(&mut runs, "sliding", "x", 2.0);
+    }
+    let points = runs.points("sliding", "x");
+    assert!(points.iter().all(|point| point.tokens == 50), "{points:?}");
+    assert_eq!(runs.by_token("sliding", "x", 24), [2.0; 50]);
+    let pooled = runs.pooled("sliding", "x", 10, 64).unwrap();
+    assert_eq!(pooled.groups, [(100.0, 50)]);
+    step(&mut runs, "long", "x", 2.0);
+    assert!(runs.by_token("long", "x", 16).is_empty());
+    assert_eq!(runs.pooled("long", "x", 128, 64), None);
+}
+
+#[test]
 fn an_undefined_step_is_done_without_a_point() {
     let mut runs = two_runs();
     runs.finish_step("long", "x", None).unwrap();
@@ -125,8 +150,9 @@ fn an_undefined_step_is_done_without_a_point() {
 fn another_text_or_model_of_a_name_forgets_what_hangs_on_it() {
     let mut runs = two_runs();
     for key in ["short", "long"] {
-        step(&mut runs, key, "x", 1.0);
-        step(&mut runs, key, "y", 1.0);
+        for model in ["x", "y", "x?window=8"] {
+            step(&mut runs, key, model, 1.0);
+        }
     }
     // The same text again, as a view that comes back gives it.
     runs.set_text("a", &"a".repeat(100), &tokenizer());
@@ -139,10 +165,15 @@ fn another_text_or_model_of_a_name_forgets_what_hangs_on_it() {
     );
     assert_eq!(runs.settings("long").unwrap(), &settings("b", 4096));
     runs.forget_model("x");
-    assert_eq!(
-        (runs.points("long", "x").len(), runs.steps_left("long", "x")),
-        (0, 4)
-    );
+    for variant in ["x", "x?window=8"] {
+        assert_eq!(
+            (
+                runs.points("long", variant).len(),
+                runs.steps_left("long", variant)
+            ),
+            (0, 4)
+        );
+    }
     assert_eq!(
         (runs.points("long", "y").len(), runs.steps_left("long", "y")),
         (1, 3)
