@@ -55,6 +55,8 @@ textarea, input[type="text"] { width: 100%; resize: vertical; font-variant-numer
 [data-encoding="none"] { --colour: var(--colour-none); } [data-encoding="learned"] { --colour: var(--colour-learned); }
 [data-encoding="sinusoidal"] { --colour: var(--colour-sinusoidal); } [data-encoding="rotary"] { --colour: var(--colour-rotary); }
 [data-encoding="t5_bias"] { --colour: var(--colour-t5_bias); } [data-encoding="alibi"] { --colour: var(--colour-alibi); }
+[data-encoding="kerple"] { --colour: var(--colour-kerple); } [data-encoding="sandwich"] { --colour: var(--colour-sandwich); }
+[data-encoding="xpos"] { --colour: var(--colour-xpos); } [data-encoding="randomized"] { --colour: var(--colour-randomized); }
 .slider { display: grid; flex: 1 1 11rem; min-width: 0; max-width: 20rem; }
 .slider.long { flex: 2 1 15rem; max-width: 34rem; }
 .slider label { display: flex; justify-content: space-between; gap: .6rem; }

@@ -14,10 +14,10 @@ pub struct EncodingArguments {
     /// Sinusoidal: where sines and cosines stand
     #[arg(long, value_enum)]
     layout: Option<LayoutName>,
-    /// Rotary: which dimensions turn together
+    /// Rotary, xPos and randomized: which dimensions turn together
     #[arg(long, value_enum)]
     pairing: Option<PairingName>,
-    /// Sinusoidal and rotary: the base of the wavelengths [default: 10000]
+    /// Sinusoidal, rotary, xPos and randomized: the base of the wavelengths [default: 10000]
     #[arg(long)]
     base: Option<f64>,
     /// Rotary: the share of a head's dimensions that turns [default: 1]
@@ -35,6 +35,15 @@ pub struct EncodingArguments {
     /// ALiBi: slopes in place of the paper's, one a head
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     slopes: Option<Vec<f64>>,
+    /// Sandwich: how many sines and cosines there are [default: 128]
+    #[arg(long, value_parser = count::<65_536>)]
+    dimensions: Option<usize>,
+    /// xPos: the distance over which a pair fades to its scale [default: 512]
+    #[arg(long)]
+    scale_base: Option<f64>,
+    /// Randomized: positions are spread over this range [default: 1024]
+    #[arg(long, value_parser = count::<1_048_576>)]
+    range: Option<usize>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -53,6 +62,15 @@ enum PairingName {
     Halves,
     /// (2c, 2c + 1): RoFormer, GPT-J, Meta's LLaMA
     Interleaved,
+}
+
+impl From<PairingName> for Pairing {
+    fn from(name: PairingName) -> Self {
+        match name {
+            PairingName::Halves => Self::Halves,
+            PairingName::Interleaved => Self::Interleaved,
+        }
+    }
 }
 
 /// A count from 1 to `MOST`.
@@ -92,11 +110,23 @@ impl EncodingArguments {
                 take(&["--pairing", "--base", "--fraction"]);
                 rotary.base = self.base.unwrap_or(rotary.base);
                 rotary.fraction = self.fraction.unwrap_or(rotary.fraction);
-                rotary.pairing = match self.pairing {
-                    Some(PairingName::Halves) => Pairing::Halves,
-                    Some(PairingName::Interleaved) => Pairing::Interleaved,
-                    None => rotary.pairing,
-                };
+                rotary.pairing = self.pairing.map_or(rotary.pairing, Pairing::from);
+            }
+            Encoding::Xpos(xpos) => {
+                take(&["--pairing", "--base", "--scale-base"]);
+                xpos.base = self.base.unwrap_or(xpos.base);
+                xpos.scale_base = self.scale_base.unwrap_or(xpos.scale_base);
+                xpos.pairing = self.pairing.map_or(xpos.pairing, Pairing::from);
+            }
+            Encoding::Randomized(randomized) => {
+                take(&["--pairing", "--base", "--range"]);
+                randomized.base = self.base.unwrap_or(randomized.base);
+                randomized.range = self.range.unwrap_or(randomized.range);
+                randomized.pairing = self.pairing.map_or(randomized.pairing, Pairing::from);
+            }
+            Encoding::Sandwich(sandwich) => {
+                take(&["--dimensions"]);
+                sandwich.dimensions = self.dimensions.unwrap_or(sandwich.dimensions);
             }
             Encoding::T5Bias(t5) => {
                 take(&["--buckets", "--max-distance", "--bidirectional"]);
@@ -108,7 +138,7 @@ impl EncodingArguments {
                 take(&["--slopes"]);
                 alibi.slopes.clone_from(&self.slopes);
             }
-            Encoding::None(_) | Encoding::Learned(_) => {}
+            Encoding::None(_) | Encoding::Learned(_) | Encoding::Kerple(_) => {}
         }
         if let Some(option) = rest.first() {
             bail!("{option} means nothing for {}; leave it out", encoding.title());
@@ -127,6 +157,9 @@ impl EncodingArguments {
             ("--max-distance", self.max_distance.is_some()),
             ("--bidirectional", self.bidirectional),
             ("--slopes", self.slopes.is_some()),
+            ("--dimensions", self.dimensions.is_some()),
+            ("--scale-base", self.scale_base.is_some()),
+            ("--range", self.range.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, given)| given.then_some(name))

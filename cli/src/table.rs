@@ -1,8 +1,8 @@
 use crate::encoding::{EncodingArguments, count};
 use crate::files;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, Pairing, Positional, Shape, Table, Tables};
+use longview::encoding::{Encoding, Pairing, Positional, Randomized, Rotary, Shape, Table, Tables, Xpos};
 use longview::model::Weights;
 use serde::Serialize;
 use std::io::Write;
@@ -20,19 +20,20 @@ const VALUES_MAX: usize = 1 << 24;
   longview table t5_bias --length 200 --bidirectional
   longview table t5_bias --checkpoint www/checkpoints/t5_bias.safetensors --length 512
 
-CSV columns: sinusoidal and learned: position, then one column a dimension; rotary: position, pair,
-inv_freq, cos, sin; alibi: head, slope, distance, bias; t5_bias: distance, bucket, and with --checkpoint
-one column of biases a head. A distance is query − key, so it is negative for keys after the query.")]
+CSV columns: sinusoidal and learned: position, then one column a dimension; rotary and randomized: position,
+pair, inv_freq, cos, sin, and where keys differ (xpos), key_cos, key_sin; alibi: head, slope, distance, bias;
+kerple and sandwich: head, distance, bias; t5_bias: distance, bucket, and with --checkpoint one column of
+biases a head. A distance is query − key, so it is negative for keys after the query.")]
 pub struct Arguments {
     #[command(flatten)]
     encoding: EncodingArguments,
-    /// Attention heads (ALiBi, T5 bias) [default: 8]
+    /// Attention heads (ALiBi, T5 bias, Sandwich) [default: 8]
     #[arg(long, value_parser = count::<256>)]
     heads: Option<usize>,
     /// Positions or distances [default: 16, or a checkpoint's trained length]
     #[arg(long, value_parser = count::<1_048_576>)]
     length: Option<usize>,
-    /// Width of the model (sinusoidal) or of one head (rotary) [default: 64]
+    /// Width of the model (sinusoidal) or of one head (rotary, xPos, randomized) [default: 64]
     #[arg(long, value_parser = count::<65_536>)]
     dim: Option<usize>,
     /// Take settings, sizes and trained values from this checkpoint
@@ -74,6 +75,11 @@ struct RotationReport {
     cos: Vec<Vec<f64>>,
     /// `[length][pairs]`
     sin: Vec<Vec<f64>>,
+    /// Of keys, where they are turned or scaled otherwise than queries; `[length][pairs]`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_cos: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_sin: Option<Vec<Vec<f64>>>,
 }
 
 #[derive(Serialize)]
@@ -133,8 +139,8 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
     let width = match &encoding {
         Encoding::None(_) => 0,
         Encoding::Learned(_) | Encoding::Sinusoidal(_) => shape.d_model,
-        Encoding::Rotary(_) => shape.d_head,
-        Encoding::T5Bias(_) | Encoding::Alibi(_) => shape.heads,
+        Encoding::Rotary(_) | Encoding::Xpos(_) | Encoding::Randomized(_) => shape.d_head,
+        Encoding::T5Bias(_) | Encoding::Alibi(_) | Encoding::Kerple(_) | Encoding::Sandwich(_) => shape.heads,
     };
     let values = width.saturating_mul(shape.length);
     ensure!(
@@ -160,10 +166,18 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
         Encoding::Learned(_) if weights.is_empty() => {
             bail!("a learned table has no formula; give --checkpoint with a model that was trained with one")
         }
+        Encoding::Kerple(_) if weights.is_empty() => {
+            bail!("KERPLE's biases are trained; give --checkpoint with a model that was trained with them")
+        }
         _ => encoding.tables(shape, weights)?,
     };
     let inv_freq = match &encoding {
         Encoding::Rotary(rotary) => rotary.inv_freq(rotary.rotated(shape.d_head)?),
+        Encoding::Xpos(Xpos { base, .. }) | Encoding::Randomized(Randomized { base, .. }) => Rotary {
+            base: *base,
+            ..Rotary::default()
+        }
+        .inv_freq(shape.d_head),
         _ => Vec::new(),
     };
     let slopes = match &encoding {
@@ -181,6 +195,8 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
             inv_freq,
             cos: rows(&rotation.cos),
             sin: rows(&rotation.sin),
+            key_cos: rotation.keys.as_ref().map(|[cos, _]| rows(cos)),
+            key_sin: rotation.keys.as_ref().map(|[_, sin]| rows(sin)),
         }),
         bias: tables.bias.map(|bias| BiasReport {
             slopes,
@@ -215,10 +231,16 @@ fn write_csv(report: &Report) -> Result<()> {
             writeln!(out, "{position},{}", joined(row))?;
         }
     } else if let Some(rotation) = &report.rotation {
-        writeln!(out, "position,pair,inv_freq,cos,sin")?;
+        let of_keys = rotation.key_cos.as_ref().zip(rotation.key_sin.as_ref());
+        let more = if of_keys.is_some() { ",key_cos,key_sin" } else { "" };
+        writeln!(out, "position,pair,inv_freq,cos,sin{more}")?;
         for (position, (cos, sin)) in rotation.cos.iter().zip(&rotation.sin).enumerate() {
             for (pair, inv_freq) in rotation.inv_freq.iter().enumerate() {
-                writeln!(out, "{position},{pair},{inv_freq},{},{}", cos[pair], sin[pair])?;
+                write!(out, "{position},{pair},{inv_freq},{},{}", cos[pair], sin[pair])?;
+                if let Some((cos, sin)) = of_keys {
+                    write!(out, ",{},{}", cos[position][pair], sin[position][pair])?;
+                }
+                writeln!(out)?;
             }
         }
     } else if let Some(buckets) = &report.buckets {
@@ -240,11 +262,13 @@ fn write_csv(report: &Report) -> Result<()> {
             write("", n, bucket, behind)?;
         }
     } else if let Some(bias) = &report.bias {
-        let slopes = bias.slopes.as_deref().context("biases without slopes")?;
-        writeln!(out, "head,slope,distance,bias")?;
-        for (head, (row, slope)) in bias.sides.behind.iter().zip(slopes).enumerate() {
+        let slopes = bias.slopes.as_deref();
+        let column = slopes.map_or("", |_| ",slope");
+        writeln!(out, "head{column},distance,bias")?;
+        for (head, row) in bias.sides.behind.iter().enumerate() {
+            let slope = slopes.map_or(String::new(), |slopes| format!(",{}", slopes[head]));
             for (distance, value) in row.iter().enumerate() {
-                writeln!(out, "{head},{slope},{distance},{}", value + 0.0)?;
+                writeln!(out, "{head}{slope},{distance},{}", value + 0.0)?;
             }
         }
     } else {

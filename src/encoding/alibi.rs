@@ -97,16 +97,17 @@ impl Positional for Alibi {
         })
     }
 
-    fn backward(&self, _: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
+    fn backward(
+        &self,
+        _: &Shape,
+        _: &Weights,
+        gradient: &Tables,
+    ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
         let Some(bias) = gradient.bias.as_ref().filter(|_| self.trained) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let weighted = |row: &[f64]| row.iter().enumerate().map(|(n, g)| -(n as f64) * g).sum();
-        vec![(
-            NAME,
-            (0..bias.behind.rows)
-                .map(|head| weighted(bias.behind.row(head)))
-                .collect(),
-        )]
+        let slopes = (0..bias.behind.rows).map(|head| weighted(bias.behind.row(head)));
+        Ok(vec![(NAME, slopes.collect())])
     }
 }

@@ -60,11 +60,13 @@ impl Positional for Learned {
     }
 
     /// Only for training: `shape.length` is the table's whole length.
-    fn backward(&self, _: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
-        gradient
-            .input
-            .iter()
-            .map(|table| (NAME, table.data.clone()))
-            .collect()
+    fn backward(
+        &self,
+        _: &Shape,
+        _: &Weights,
+        gradient: &Tables,
+    ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
+        let rows = gradient.input.iter().map(|table| (NAME, table.data.clone()));
+        Ok(rows.collect())
     }
 }

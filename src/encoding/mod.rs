@@ -8,23 +8,31 @@
 
 mod alibi;
 mod error;
+mod kerple;
 mod learned;
 mod none;
+mod randomized;
 mod rotary;
+mod sandwich;
 mod sinusoidal;
 mod t5_bias;
 mod tables;
 mod window;
+mod xpos;
 
 pub use alibi::{Alibi, slopes as alibi_slopes};
 pub use error::EncodingError;
+pub use kerple::Kerple;
 pub use learned::{Learned, PastEnd};
 pub use none::None;
+pub use randomized::Randomized;
 pub use rotary::Rotary;
+pub use sandwich::Sandwich;
 pub use sinusoidal::{Layout, Sinusoidal};
 pub use t5_bias::T5Bias;
 pub use tables::{Bias, Far, Pairing, Rotation, Shape, Table, Tables};
 pub use window::Window;
+pub use xpos::Xpos;
 
 use crate::model::{Parameter, Weights};
 use serde::{Deserialize, Serialize};
@@ -44,12 +52,35 @@ pub trait Positional {
     /// trained), or a trained tensor that `weights` lacks.
     fn tables(&self, shape: &Shape, weights: &Weights) -> Result<Tables, EncodingError>;
 
+    /// The tables for one step of training, where they differ from step to step; `draw(n)` gives a uniform
+    /// random number below n.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn training_tables(
+        &self,
+        shape: &Shape,
+        weights: &Weights,
+        draw: &mut dyn FnMut(usize) -> usize,
+    ) -> Result<Tables, EncodingError> {
+        let _ = draw;
+        self.tables(shape, weights)
+    }
+
     /// The gradients of this encoding's own [`parameters`](Self::parameters), by name and in their
     /// order, from the gradients of its tables. `gradient` has the shape of what
     /// [`tables`](Self::tables) returned for the same arguments.
-    fn backward(&self, shape: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
-        let _ = (shape, gradient);
-        Vec::new()
+    ///
+    /// # Errors
+    /// A trained tensor that `weights` lacks.
+    fn backward(
+        &self,
+        shape: &Shape,
+        weights: &Weights,
+        gradient: &Tables,
+    ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
+        let _ = (shape, weights, gradient);
+        Ok(Vec::new())
     }
 }
 
@@ -102,6 +133,10 @@ encodings! {
     Rotary = "rotary", "Rotary";
     T5Bias = "t5_bias", "T5 bias";
     Alibi = "alibi", "ALiBi";
+    Kerple = "kerple", "KERPLE";
+    Sandwich = "sandwich", "Sandwich";
+    Xpos = "xpos", "xPos";
+    Randomized = "randomized", "Randomized";
 }
 
 crate::json::tagged!(Encoding, "kind");
@@ -115,7 +150,21 @@ impl Positional for Encoding {
         self.positional().tables(shape, weights)
     }
 
-    fn backward(&self, shape: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
-        self.positional().backward(shape, gradient)
+    fn training_tables(
+        &self,
+        shape: &Shape,
+        weights: &Weights,
+        draw: &mut dyn FnMut(usize) -> usize,
+    ) -> Result<Tables, EncodingError> {
+        self.positional().training_tables(shape, weights, draw)
+    }
+
+    fn backward(
+        &self,
+        shape: &Shape,
+        weights: &Weights,
+        gradient: &Tables,
+    ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
+        self.positional().backward(shape, weights, gradient)
     }
 }

@@ -131,9 +131,14 @@ impl Positional for T5Bias {
         })
     }
 
-    fn backward(&self, shape: &Shape, gradient: &Tables) -> Vec<(&'static str, Vec<f64>)> {
+    fn backward(
+        &self,
+        shape: &Shape,
+        _: &Weights,
+        gradient: &Tables,
+    ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
         let Some(bias) = &gradient.bias else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let mut sums = vec![0.0; self.buckets * shape.heads];
         for head in 0..shape.heads {
@@ -141,6 +146,6 @@ impl Positional for T5Bias {
                 sums[self.bucket_behind(distance) * shape.heads + head] += value;
             }
         }
-        vec![(NAME, sums)]
+        Ok(vec![(NAME, sums)])
     }
 }

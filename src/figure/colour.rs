@@ -42,6 +42,10 @@ pub fn encoding_colour(name: &str, theme: Theme) -> Rgb {
         "rotary" => (Rgb(0, 122, 92), Rgb(62, 207, 159)),
         "t5_bias" => (Rgb(146, 103, 0), Rgb(233, 185, 73)),
         "alibi" => (Rgb(22, 100, 192), Rgb(106, 176, 255)),
+        "kerple" => (Rgb(14, 116, 144), Rgb(94, 219, 235)),
+        "sandwich" => (Rgb(150, 75, 60), Rgb(222, 165, 143)),
+        "xpos" => (Rgb(85, 119, 13), Rgb(172, 214, 75)),
+        "randomized" => (Rgb(109, 70, 190), Rgb(183, 156, 255)),
         _ => (Rgb(104, 112, 122), Rgb(156, 163, 175)),
     };
     match theme {

@@ -6,6 +6,8 @@ use longview::encoding::{Alibi, Encoding};
 
 /// The encodings of the base models. The ones that a reader compares first come first.
 pub const BASE: [&str; 6] = ["alibi", "rotary", "sinusoidal", "t5_bias", "learned", "none"];
+/// The encodings that came after, and are trained with their own.
+const METHODS: [&str; 4] = ["kerple", "sandwich", "xpos", "randomized"];
 /// Heads of the base models, and of those beside them.
 const HEADS: [usize; 3] = [1, 2, 8];
 /// Trained lengths beside the base models' 128.
@@ -56,6 +58,11 @@ pub fn all(seed: u64) -> Vec<Model> {
         ..Alibi::default()
     });
     add("alibi-trained".into(), Set::Methods, Recipe::base(trained, seed));
+    for name in METHODS {
+        if let Some(encoding) = Encoding::from_name(name) {
+            add(name.into(), Set::Methods, Recipe::base(encoding, seed));
+        }
+    }
     for (ending, seed) in [("copy", seed), ("copy-s2", seed + 1)] {
         for (name, encoding) in base() {
             let recipe = Recipe::copying(encoding, seed);
@@ -100,6 +107,7 @@ mod tests {
             );
             assert!((config.score_scale - (config.d_head() as f32).powf(-0.5)).abs() < 1e-6);
         }
-        assert_eq!(models.iter().filter(|model| model.set == Set::Heads).count(), 18);
+        let count = |set| models.iter().filter(|model| model.set == set).count();
+        assert_eq!((count(Set::Heads), count(Set::Methods)), (18, 5));
     }
 }

@@ -78,7 +78,10 @@ pub fn train(recipe: &Recipe, name: &str, tokens: &[u32], state_path: &Path, unt
     let mut batches = Batches::new(tokens, recipe.config.trained_length, recipe.windows, recipe.seed)?;
     let (clock, first) = (Instant::now(), losses.len());
     for step in first..until.min(recipe.steps) {
-        let nll = trainee.loss_and_gradients(&batches.at(step, recipe.copies.as_ref())?, &mut gradients)?;
+        let mut random = Pcg64::seed_from_u64(draw_seed(recipe.seed, step));
+        let mut draw = |below: usize| random.random_range(0..below);
+        let batch = batches.at(step, recipe.copies.as_ref())?;
+        let nll = trainee.loss_and_gradients(&batch, &mut gradients, &mut draw)?;
         let loss = (nll.iter().map(|&value| f64::from(value)).sum::<f64>() / nll.len() as f64) as f32;
         ensure!(
             loss.is_finite(),
@@ -108,6 +111,12 @@ pub fn train(recipe: &Recipe, name: &str, tokens: &[u32], state_path: &Path, unt
         optimizer,
         losses,
     })
+}
+
+/// What a step's random positions begin with: by the step, so that an interrupted run goes on exactly, and
+/// apart from the seeds of the weights and of the batches.
+fn draw_seed(seed: u64, step: usize) -> u64 {
+    !seed.wrapping_mul(1_000_003).wrapping_add(step as u64)
 }
 
 /// The mean loss of the last steps.

@@ -218,7 +218,8 @@ fn of_model(figure: &str, model: &Checkpoint) -> Result<Map<String, Value>> {
             json!({name: slopes})
         }
         Encoding::Alibi(own) => json!({"slopes": own.slopes}),
-        Encoding::None(_) | Encoding::Learned(_) => json!({}),
+        // No picture shows these by their own settings.
+        _ => json!({}),
     };
     Ok([shape, own]
         .into_iter()

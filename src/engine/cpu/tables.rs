@@ -72,7 +72,26 @@ impl TablesF32 {
     /// # Errors
     /// What the encoding cannot serve.
     pub fn new(config: &Config, length: usize, weights: &Weights) -> Result<Self, EncodingError> {
-        let mut tables = config.encoding.tables(&config.shape(length), weights)?;
+        let tables = config.encoding.tables(&config.shape(length), weights)?;
+        Self::windowed(config, tables)
+    }
+
+    /// The tables for one step of training; `draw(n)` gives a uniform random number below n.
+    ///
+    /// # Errors
+    /// What the encoding cannot serve.
+    pub fn training(
+        config: &Config,
+        length: usize,
+        weights: &Weights,
+        draw: &mut dyn FnMut(usize) -> usize,
+    ) -> Result<Self, EncodingError> {
+        let shape = config.shape(length);
+        let tables = config.encoding.training_tables(&shape, weights, draw)?;
+        Self::windowed(config, tables)
+    }
+
+    fn windowed(config: &Config, mut tables: Tables) -> Result<Self, EncodingError> {
         if let Some(window) = &config.window {
             window.apply(&mut tables)?;
         }

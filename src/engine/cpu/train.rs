@@ -66,7 +66,8 @@ impl Trainee {
     }
 
     /// The losses of every target in nats, `[windows][T]`; `gradients` (of the names and shapes of the
-    /// weights) become those of their mean.
+    /// weights) become those of their mean. `draw(n)` gives a uniform random number below n, for encodings
+    /// that train on random positions.
     ///
     /// # Errors
     /// A token outside the vocabulary, a length that the encoding cannot serve, or a tensor that
@@ -75,6 +76,7 @@ impl Trainee {
         &self,
         batch: &Batch,
         gradients: &mut Weights,
+        draw: &mut dyn FnMut(usize) -> usize,
     ) -> Result<Vec<f32>, EngineError> {
         let config = &self.config;
         batch.check_vocabulary(config.vocabulary)?;
@@ -82,7 +84,7 @@ impl Trainee {
             tensor.data.fill(0.0);
         }
         let shape = config.shape(batch.length());
-        let tables = TablesF32::new(config, batch.length(), &self.weights)?;
+        let tables = TablesF32::training(config, batch.length(), &self.weights, draw)?;
         let parameters = Parameters::new(config, &self.weights)?;
         let (d, rows) = (config.d_model, batch.windows() * batch.length());
         let tokens: Vec<u32> = (0..batch.windows())
@@ -362,7 +364,7 @@ impl Trainee {
                 ahead: None,
             }),
         };
-        for (name, values) in self.config.encoding.backward(shape, &gradient) {
+        for (name, values) in self.config.encoding.backward(shape, &self.weights, &gradient)? {
             for (slot, value) in slots.of(name)?.iter_mut().zip(values) {
                 *slot = value as f32;
             }
