@@ -7,6 +7,7 @@ const PLACES = {
   "engine.wasm": () => new URL("./engine_bg.wasm", import.meta.url),
   "worker.js": () => new URL("./worker.js", import.meta.url),
   "tokenizer.json": () => new URL("./assets/tokenizer.json", import.meta.url),
+  "manifest.json": () => new URL("./assets/manifest.json", import.meta.url),
   "none.safetensors": () => new URL("./assets/none.safetensors", import.meta.url),
   "learned.safetensors": () => new URL("./assets/learned.safetensors", import.meta.url),
   "sinusoidal.safetensors": () => new URL("./assets/sinusoidal.safetensors", import.meta.url),
@@ -26,9 +27,6 @@ function carried(name) {
 
 /** Whether this page is the offline file. */
 export const isOffline = () => carried("figures.wasm") !== null;
-
-/** Whether a file can be had: the offline file carries only the models that were chosen. */
-export const has = (name) => (isOffline() ? carried(name) !== null : name in PLACES);
 
 /**
  * A file that the page carries, decoded; null where it is to be fetched.
@@ -56,4 +54,21 @@ export function folder() {
   if (isOffline()) return null;
   const worker = address("worker.js").href;
   return worker.endsWith("/worker.js") ? new URL(".", worker).href : null;
+}
+
+let chosenModels = null;
+/**
+ * Says in which folder the models lie that no address above names: of some fifty only the usual ones are
+ * written out, since a bundler would carry them all. A page whose bundler has taken the package apart gives
+ * the address of its copy of the package's `assets`, or of another site's.
+ * @param {string | URL | null} address
+ */
+export function modelsFrom(address) {
+  chosenModels = address === null ? null : new URL(`${address}/`.replace(/\/+$/, "/"), document.baseURI).href;
+}
+
+/** The folder of the models without an address of their own; null where there is none. */
+export function models() {
+  const here = folder();
+  return chosenModels ?? (here && new URL("assets/", here).href);
 }

@@ -1,6 +1,7 @@
 // The controls of a view: one for each of its properties, made from the table of properties.
 import { PROPERTIES, TRAINED_LENGTH, nearestStop, numbers, stops } from "./properties.js";
 import { element, uniqueId } from "./dom.js";
+import { textControl } from "./text-control.js";
 
 /** Properties whose slider has a mark at L. */
 const MARKED = new Set(["length", "query", "key", "max"]);
@@ -15,7 +16,8 @@ export function makeControl(name, view) {
   const property = PROPERTIES[name];
   const label = view.words.say(`properties.${name}.label`);
   const make = { whole: slider, choice: select, switch: checkbox, numbers: slopes, wholes: list, names: chips }[property.kind];
-  const made = make(name, property, label, view);
+  const choice = make(name, property, label, view);
+  const made = name === "text" ? textControl(choice, view) : choice;
   made.element.dataset.control = name;
   return { name, ...made };
 }

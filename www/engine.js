@@ -1,7 +1,8 @@
 // The page's side of the engine: one worker for all views of a page, started when a view first needs a
 // model. What it found is kept here, so that views come and go and nothing is measured twice.
-import { address, addresses, bytes, isOffline } from "./assets.js";
+import { address, addresses, bytes, isOffline, models } from "./assets.js";
 import { download, telling } from "./download.js";
+import { own } from "./own-text.js";
 import { Run, runKey } from "./run.js";
 
 /** A GPU that has not passed its self-check by then has stopped answering. */
@@ -26,6 +27,11 @@ class Engine {
     this.weights = new Map();
     /** @type {Map<string, object>} the newest attention of each slot */
     this.attentions = new Map();
+    /** @type {Map<string, object>} what the manifest says of each model, once the worker has read it */
+    this.models = new Map();
+    this.textVersion = own.version;
+    /** @type {Map<string, {tokens: number, dropped: number}>} what texts became */
+    this.texts = new Map();
     /** @type {Map<string, Run>} */
     this.runs = new Map();
     /** @type {Map<string, {path: string, parts: object, retry?: string}>} */
@@ -45,6 +51,17 @@ class Engine {
 
   tell(what, id) {
     for (const follower of [...this.followers]) follower(what, id);
+  }
+
+  /** Takes the reader's own text; what was measured on the one before is over. */
+  takeText() {
+    // A file that was refused changes nothing.
+    if (own.version === this.textVersion) return;
+    this.textVersion = own.version;
+    this.texts.delete("own");
+    for (const key of this.runs.keys()) if (key.startsWith("own")) this.runs.delete(key);
+    for (const problem of ["text-own", "short-own"]) this.solve(problem);
+    this.worker?.postMessage({ kind: "text", text: own.text });
   }
 
   /** Takes another engine: "auto", "cpu" or "gpu"; what runs starts anew with it. */
@@ -82,7 +99,8 @@ class Engine {
       event.preventDefault();
       if (worker === this.worker) this.die(event.message || "the worker could not be loaded");
     });
-    worker.postMessage({ kind: "start", engine: this.choice, places: addresses() });
+    worker.postMessage({ kind: "start", engine: this.choice, places: addresses(), models: models() });
+    if (own.text) worker.postMessage({ kind: "text", text: own.text });
     for (const [id, want] of this.wants) worker.postMessage({ kind: "want", id, want });
     this.tell("verdict");
   }
@@ -132,6 +150,12 @@ class Engine {
         const file = bytes(message.name);
         return this.worker?.postMessage({ kind: "bytes", name: message.name, bytes: file }, file ? [file.buffer] : []);
       }
+      case "models":
+        this.models = new Map(message.models.map((model) => [model.name, model]));
+        return this.tell("models");
+      case "text":
+        this.texts.set(message.name, message);
+        return this.tell("text", message.name);
       case "loading":
         this.loading = message.name;
         return this.tell("loading");
@@ -224,3 +248,4 @@ async function makeWorker() {
 
 /** The one engine of the page. */
 export const engine = new Engine();
+own.follow(() => engine.takeText());

@@ -42,6 +42,12 @@ export function tagOf(name: ViewName): string;
 /** Names and texts of the properties that are not as usual. */
 export function unusual(state: State, names?: string[]): [string, string][];
 
+/**
+ * Says in which folder the models lie that the package does not carry (all but one an encoding): an address of
+ * the repository's `www/checkpoints`, or of a site's `pkg/assets`. To be said before the elements are used.
+ */
+export function modelsFrom(address: string | URL | null): void;
+
 declare global {
   interface HTMLElementTagNameMap {
     "longview-none": LongviewElement;

@@ -1,4 +1,5 @@
 // The elements: <longview-alibi heads="8" length="64"> and its kin, for any page.
+import { modelsFrom } from "./assets.js";
 import { element } from "./dom.js";
 import { start } from "./drawing.js";
 import { engine } from "./engine.js";
@@ -153,4 +154,4 @@ for (const [name, constructor] of Object.entries(elements)) {
   if (!customElements.get(tagOf(name))) customElements.define(tagOf(name), constructor);
 }
 
-export { PROPERTIES, SETTINGS, tagOf, unusual };
+export { PROPERTIES, SETTINGS, modelsFrom, tagOf, unusual };

@@ -37,7 +37,8 @@ export const PROPERTIES = {
   bidirectional: yes(false),
 
   logarithmic: yes(false),
-  text: choice(["persuasion", "hamlet"], "persuasion"),
+  /** `own` is the reader's, which stands in no address. */
+  text: choice(["persuasion", "hamlet", "own"], "persuasion"),
   past: choice(["undefined", "last"], "undefined"),
   encodings: { kind: "names", choices: ENCODINGS, usual: ENCODINGS.join(",") },
   ratio: yes(false),

@@ -1,15 +1,16 @@
 // One measurement of perplexity, as far as it has come.
+import { own } from "./own-text.js";
 import { ENCODINGS, TRAINED_LENGTH } from "./properties.js";
 
-/** Runs that measure the same are one. */
-export const runKey = ({ text, past, max }) => [text, past, max].join("|");
+/** Runs that measure the same are one; each text of the reader's is another. */
+export const runKey = ({ text, past, max }) => [text === "own" ? `own ${own.version}` : text, past, max].join("|");
 
 export class Run {
   /** @param {string} key */
   constructor(key) {
     this.key = key;
     const [text, past] = key.split("|");
-    this.text = text;
+    this.text = text.split(" ")[0];
     this.past = past;
     this.lengths = [];
     /** Tokens that are scored at every length in the end. */

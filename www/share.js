@@ -35,7 +35,8 @@ function scriptCode() {
 export function codes(view) {
   const { name, state, definition, title } = view;
   const names = propertiesOf(definition).filter((one) => Object.hasOwn(PROPERTIES, one));
-  const set = unusual(state, [...names, "lang", "theme"]);
+  // The reader's own text stays with the reader.
+  const set = unusual(state, [...names, "lang", "theme"]).filter(([one, value]) => !(one === "text" && value === "own"));
   const page = pageAddress();
   const at = (...more) => `${page}?${new URLSearchParams([["view", name], ...set, ...more])}`;
   const height = Math.ceil(view.root.getBoundingClientRect().height / 10) * 10;

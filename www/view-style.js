@@ -73,6 +73,14 @@ input[type="range"].past { accent-color: var(--past); }
 .field select { max-width: 100%; min-width: 0; text-overflow: ellipsis; }
 .check { margin-top: 1.3rem; display: inline-flex; align-items: center; gap: .45rem; font-size: .9rem; min-height: 2rem; cursor: pointer; }
 .check input { width: 1.05rem; height: 1.05rem; accent-color: var(--accent); margin: 0; }
+.text-choice { display: grid; gap: .5rem; min-width: 0; max-width: 100%; }
+.text-choice:has(.own:not([hidden])) { flex: 1 1 100%; }
+.own { display: grid; gap: .3rem; max-width: 60rem; padding: .6rem .8rem; border: 1px dashed var(--line); border-radius: var(--radius); }
+.own.over { border-color: var(--accent); background: var(--soft); }
+.own > label { font-size: .82rem; color: var(--quiet); }
+.own .notes { margin: 0; }
+.own-tools { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
+.own-tools .check { margin: 0; }
 
 .messages p, p.messages { margin: 0 0 .6rem; padding: .5rem .9rem; background: var(--warn-paper); border: 1px solid var(--warn-line); border-radius: var(--radius); font-size: .92rem; overflow-wrap: anywhere; }
 .messages button { min-height: 0; padding: .05rem .55rem; margin-inline-start: .2rem; }

@@ -7,6 +7,7 @@ import { colours, speak } from "./drawing.js";
 import { engine } from "./engine.js";
 import { formula } from "./formulas.js";
 import { Messages } from "./messages.js";
+import { ofOwn, own } from "./own-text.js";
 import { Player, playButton } from "./play.js";
 import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
 import { shareDialog } from "./share.js";
@@ -45,6 +46,7 @@ export class View {
     this.ends = [
       store.follow((changed) => this.take(changed)),
       engine.follow((what, id) => this.hear(what, id)),
+      own.follow(() => this.takeText()),
       follow(matchMedia("(prefers-color-scheme: dark)"), () => this.chooseTheme()),
       follow(matchMedia("(prefers-contrast: more)"), () => this.chooseTheme()),
       follow(matchMedia("(forced-colors: active)"), () => this.chooseTheme()),
@@ -152,6 +154,15 @@ export class View {
     this.ask();
   }
 
+  /** Takes another text of the reader's. */
+  takeText() {
+    if (this.state.text !== "own" || own.version === this.textVersion) return;
+    this.textVersion = own.version;
+    for (const slot of engine.attentions.keys()) if (slot.startsWith(`${this.id}:`)) engine.attentions.delete(slot);
+    this.update();
+    this.ask();
+  }
+
   hear(what, id) {
     if (what === "attention" && !id.startsWith(`${this.id}:`)) return;
     if (what === "run" && this.wants.get("run")?.key !== id) return;
@@ -227,15 +238,17 @@ export class View {
       if (!engine.weights.has(encoding)) this.want(`weights ${encoding}`, { kind: "weights", encoding });
     }
     for (const [slot, request] of Object.entries(wanted.attention ?? {})) {
+      const ready = ofOwn(request);
+      if (!ready) continue;
       const isUndefined = request.encoding === "learned" && request.past === "undefined" && request.length > TRAINED_LENGTH;
       if (isUndefined) {
         engine.attentions.delete(this.slot(slot));
         continue;
       }
       named.add(`attention ${slot}`);
-      this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...request });
+      this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...ready });
     }
-    if (wanted.run) {
+    if (wanted.run && ofOwn(wanted.run)) {
       named.add("run").add("position");
       const run = engine.runOf(wanted.run);
       this.want("run", { kind: "run", run: run.key, ...wanted.run, paused: this.isPaused });
@@ -280,6 +293,7 @@ export class View {
     cancelAnimationFrame(this.frame);
     for (const end of this.ends) end();
     for (const chart of this.charts) chart.end();
+    for (const control of this.controls) control.end?.();
     for (const { id } of this.wants.values()) engine.drop(id);
     for (const slot of engine.attentions.keys()) if (slot.startsWith(`${this.id}:`)) engine.attentions.delete(slot);
     this.root.remove();

@@ -1,8 +1,9 @@
 // The engine's worker: loads the module, fetches what it needs, and shares its time out among what the views
 // want. What a reader looks at (weights, attention) goes before the measurement; between two steps messages
 // come through.
-import init, { Laboratory } from "../pkg/engine.js";
-import { Told, download, telling } from "./download.js";
+import init, { Laboratory, clean } from "../pkg/engine.js";
+import { Told, telling } from "./download.js";
+import { Files } from "./files.js";
 
 /** Tokens scored at every length, at most. */
 const SCORED_MAX = 65_536;
@@ -10,8 +11,6 @@ const SHORTEST = 16;
 
 /** @type {Laboratory} */
 let laboratory;
-/** Addresses of files by name; empty in the offline file, whose page gives bytes. */
-let places = {};
 /** What views want, by id. @type {Map<number, any>} */
 const wants = new Map();
 /** Files that could not be had; asked for again only when the reader says so. */
@@ -19,17 +18,21 @@ const failed = new Set();
 const models = new Set();
 /** Number of tokens of each text. */
 const texts = new Map();
+/** The reader's own text: `{source, isCleaned}`; it came from the page and goes nowhere. */
+let own = null;
 /** Plans by run. */
 const plans = new Map();
 let hasTokenizer = false;
 
 const post = (message, transfer = []) => self.postMessage(message, transfer);
+const files = new Files(post);
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
 self.addEventListener("message", ({ data }) => {
   switch (data.kind) {
     case "start":
-      places = data.places;
+      files.places = data.places;
+      files.folder = data.models;
       start(data.engine);
       break;
     case "want":
@@ -43,7 +46,14 @@ self.addEventListener("message", ({ data }) => {
       failed.delete(data.name);
       break;
     case "bytes":
-      waiting.get(data.name)?.(data.bytes);
+      files.take(data);
+      break;
+    case "text":
+      // Another text under the same name: what was measured on the last one is over.
+      own = data.text;
+      texts.delete("own");
+      failed.delete("own");
+      for (const run of plans.keys()) if (run.startsWith("own")) plans.delete(run);
       break;
   }
   wake();
@@ -72,8 +82,9 @@ function wake() {
 }
 
 async function start(engine) {
+  files.models().then((models) => post({ kind: "models", models: [...models.values()] }));
   try {
-    const module = places["engine.wasm"] ?? (await file("engine.wasm"));
+    const module = files.places["engine.wasm"] ?? (await files.read("engine.wasm"));
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine);
@@ -83,20 +94,6 @@ async function start(engine) {
     return;
   }
   wake();
-}
-
-/** Resolves what the page was asked for. */
-const waiting = new Map();
-
-/** The bytes of a file, by its name. */
-async function file(name) {
-  if (places[name]) return download(places[name]);
-  const given = new Promise((resolve) => waiting.set(name, resolve));
-  post({ kind: "need", name });
-  const bytes = await given;
-  waiting.delete(name);
-  if (!bytes) throw new Told("problems.notCarried", { file: name });
-  return bytes;
 }
 
 /** The wants of a kind, the newest first. */
@@ -154,11 +151,13 @@ async function work() {
 async function takeText(name) {
   try {
     if (!hasTokenizer) {
-      laboratory.set_tokenizer(await file("tokenizer.json"));
+      laboratory.set_tokenizer(await files.read("tokenizer.json"));
       hasTokenizer = true;
     }
-    const { tokens } = JSON.parse(laboratory.set_text(name, new TextDecoder().decode(await file(`${name}.txt`))));
+    const text = name === "own" ? ownText() : new TextDecoder().decode(await files.read(`${name}.txt`));
+    const { tokens, dropped } = JSON.parse(laboratory.set_text(name, text));
     texts.set(name, tokens);
+    post({ kind: "text", name, tokens, dropped: dropped + (name === "own" ? own.lost : 0) });
     post({ kind: "solved", key: `text-${name}` });
   } catch (error) {
     failed.add(name);
@@ -169,6 +168,15 @@ async function takeText(name) {
 
 /** A model with what the reader has chosen for positions past a learned table. */
 const variant = (model, past) => (model === "learned" && past === "last" ? "learned?past=last" : model);
+
+/** What cleaning writes in ASCII; the rest of what is not ASCII it drops. */
+const KEPT = /[^\x00-\x7f“”‘’—]/gu;
+
+function ownText() {
+  const { source, isCleaned } = own;
+  own.lost = isCleaned ? (source.match(KEPT)?.length ?? 0) : 0;
+  return isCleaned ? clean(source) : source;
+}
 
 function plan({ run, text, past, max }) {
   const tokens = texts.get(text);
@@ -189,7 +197,7 @@ function plan({ run, text, past, max }) {
 async function load(name) {
   post({ kind: "loading", name });
   try {
-    const bytes = await file(`${name}.safetensors`);
+    const bytes = await files.model(name);
     try {
       laboratory.load(name, bytes);
     } catch (error) {

@@ -10,6 +10,8 @@ mod draw;
 mod engine;
 #[cfg(feature = "figures")]
 mod fine;
+#[cfg(feature = "laboratory")]
+mod text;
 
 use wasm_bindgen::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The page as one file that needs no network: everything it loads stands inside.
 
 use crate::package;
-use crate::scripts::{bundle_script, model_names};
+use crate::scripts::{bundle_script, is_usual, model_names};
 use crate::workspace::root;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -18,8 +18,8 @@ pub struct Arguments {
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = "out/longview.html")]
     out: PathBuf,
-    /// Models to carry: all, none, or names such as alibi,rotary
-    #[arg(long, value_name = "NAMES", default_value = "all")]
+    /// Models to carry: usual (one an encoding), all, none, or names such as alibi,rotary-l64
+    #[arg(long, value_name = "NAMES", default_value = "usual")]
     models: String,
     /// Skip wasm-opt, to see a change sooner
     #[arg(long)]
@@ -44,9 +44,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The models that were asked for.
-fn choose(wish: &str, known: &[String]) -> Result<Vec<String>> {
+pub fn choose(wish: &str, known: &[String]) -> Result<Vec<String>> {
     match wish {
         "all" => return Ok(known.to_vec()),
+        "usual" => return Ok(known.iter().filter(|name| is_usual(name)).cloned().collect()),
         "none" => return Ok(Vec::new()),
         _ => {}
     }
@@ -56,7 +57,7 @@ fn choose(wish: &str, known: &[String]) -> Result<Vec<String>> {
         .find(|name| !known.iter().any(|other| other == *name))
     {
         bail!(
-            "there is no model `{odd}`: --models takes all, none, or some of {}",
+            "there is no model `{odd}`: --models takes usual, all, none, or some of {}",
             known.join(",")
         );
     }
@@ -119,7 +120,9 @@ fn assemble(models: &[String]) -> Result<String> {
         )?;
     }
     if !models.is_empty() {
-        carry("tokenizer.json", &read("www/checkpoints/tokenizer.json")?)?;
+        for file in ["tokenizer.json", "manifest.json"] {
+            carry(file, &read(&format!("www/checkpoints/{file}"))?)?;
+        }
         for text in ["persuasion", "hamlet"] {
             carry(&format!("{text}.txt"), &read(&format!("www/texts/{text}.txt"))?)?;
         }
@@ -169,13 +172,14 @@ mod tests {
 
     #[test]
     fn models_are_chosen_by_name() {
-        let known = ["alibi", "none", "rotary"].map(String::from);
+        let known = ["alibi", "alibi-s2", "none", "rotary"].map(String::from);
         assert_eq!(choose("all", &known).unwrap(), known);
+        assert_eq!(choose("usual", &known).unwrap(), ["alibi", "none", "rotary"]);
         assert!(choose("none", &known).unwrap().is_empty());
         assert_eq!(choose("rotary, alibi", &known).unwrap(), ["alibi", "rotary"]);
         let error = choose("alibi,relative", &known).unwrap_err().to_string();
         assert!(
-            error.contains("`relative`") && error.contains("alibi,none,rotary"),
+            error.contains("`relative`") && error.contains("alibi,alibi-s2,none,rotary"),
             "{error}"
         );
     }

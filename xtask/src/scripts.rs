@@ -88,6 +88,12 @@ pub fn model_names() -> Result<Vec<String>> {
         .collect())
 }
 
+/// Whether a model is one that every copy of the page carries: one for each encoding. Those beside it, such
+/// as `alibi-s2`, are fetched when a reader asks for them.
+pub fn is_usual(model: &str) -> bool {
+    !model.contains('-')
+}
+
 /// esbuild with what all bundles share.
 pub fn esbuild(entries: &[&str]) -> Command {
     // Not by node: where npm ran its install script, the file is a native program.
@@ -146,8 +152,8 @@ pub fn asset_files() -> Result<Vec<PathBuf>> {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            // Of the JSON files only the tokenizer is for readers; the others are the trainings' logs.
-            let is_log = ending == "json" && name != "tokenizer.json";
+            // Of the JSON files these are for readers; the others are the trainings' logs.
+            let is_log = ending == "json" && !["tokenizer.json", "manifest.json"].contains(&&name[..]);
             if endings.contains(&&ending[..]) && !is_log {
                 files.push(path);
             }
