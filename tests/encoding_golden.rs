@@ -237,6 +237,7 @@ fn rotary(entry: &Value, pairing: Pairing) -> (Rotary, usize) {
         pairing,
         base: entry["base"].as_f64().unwrap(),
         fraction: rotated as f64 / d as f64,
+        ..Rotary::default()
     };
     (rotary, d)
 }

@@ -125,6 +125,38 @@ fn randomized_draws_for_training_and_not_afterwards() {
     assert_eq!(training, xpos.tables(&shape, &weights).unwrap());
 }
 
+#[test]
+fn rows_past_a_learned_table_are_random_where_that_is_chosen() {
+    let shape = shape(400, 4, 8);
+    let mut learned = Learned::default();
+    let trained = Shape { length: 16, ..shape };
+    let weights = weights(&Encoding::Learned(learned.clone()), &trained);
+    assert!(learned.tables(&shape, &weights).is_err());
+    learned.past_end = PastEnd::Random;
+    let table = learned.tables(&shape, &weights).unwrap().input.unwrap();
+    let tensor = &weights["position_embedding.weight"].data;
+    assert_eq!(table.to_f32()[..16 * 32], tensor[..]);
+    // N(0, 0.2²): 12288 values, so the mean is within 4 of its standard errors, and the deviation too.
+    let past = &table.data[16 * 32..];
+    let count = past.len() as f64;
+    let mean = past.iter().sum::<f64>() / count;
+    let deviation = (past.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    assert!(mean.abs() < 4.0 * 0.2 / count.sqrt(), "{mean}");
+    assert!(
+        (deviation - 0.2).abs() < 4.0 * 0.2 / (2.0 * count).sqrt(),
+        "{deviation}"
+    );
+    let products: f64 = past.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    assert!(
+        (products / count).abs() < 4.0 * 0.04 / count.sqrt(),
+        "neighbours go together"
+    );
+    // A row is the same in a shorter sequence.
+    let shorter = Shape { length: 20, ..shape };
+    let shorter = learned.tables(&shorter, &weights).unwrap().input.unwrap();
+    assert_eq!(shorter.row(19), table.row(19));
+}
+
 /// The first values of an encoding's trained tensors; in place of random ones, sines.
 fn weights(encoding: &Encoding, trained: &Shape) -> Weights {
     let tensor = |shape: Vec<usize>, init: Init| {

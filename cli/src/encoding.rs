@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, Layout, NAMES, Pairing};
+use longview::encoding::{Encoding, FarKeys, Layout, NAMES, Pairing, Ramp, Rotary, Scaling, ScalingMethod};
 
 /// An encoding with its settings.
 #[derive(Args)]
@@ -23,6 +23,8 @@ pub struct EncodingArguments {
     /// Rotary: the share of a head's dimensions that turns [default: 1]
     #[arg(long)]
     fraction: Option<f64>,
+    #[command(flatten)]
+    rotary: RotaryArguments,
     /// T5 bias: number of buckets [default: 32]
     #[arg(long, value_parser = count::<4096>)]
     buckets: Option<usize>,
@@ -44,6 +46,119 @@ pub struct EncodingArguments {
     /// Randomized: positions are spread over this range [default: 1024]
     #[arg(long, value_parser = count::<1_048_576>)]
     range: Option<usize>,
+}
+
+/// What is changed of a rotary encoding at inference.
+#[derive(Args)]
+struct RotaryArguments {
+    /// Rotary: scale its frequencies for sequences past the trained length
+    #[arg(long, value_enum)]
+    scaling: Option<ScalingName>,
+    /// Rotary: the factor of the scaling [default: length / original length]
+    #[arg(long, requires = "scaling")]
+    factor: Option<f64>,
+    /// Rotary: the length of training, for --scaling and --log-n [default: 128]
+    #[arg(long, value_parser = count::<1_048_576>)]
+    original_length: Option<usize>,
+    /// Rotary, by parts and YaRN: pairs that turn more often stay as they are [default: 8]
+    #[arg(long, requires = "scaling")]
+    beta_fast: Option<f64>,
+    /// Rotary, by parts and YaRN: pairs that turn less often are interpolated [default: 0.5]
+    #[arg(long, requires = "scaling")]
+    beta_slow: Option<f64>,
+    /// Rotary, by parts and YaRN: how the pairs between are blended [default: turns]
+    #[arg(long, value_enum, requires = "scaling")]
+    ramp: Option<RampName>,
+    /// Rotary: queries grow with the logarithm of their position
+    #[arg(long)]
+    log_n: bool,
+    /// Rotary: distances of this and more count as this (ReRoPE)
+    #[arg(long, value_parser = count::<1_048_576>, conflicts_with = "self_extend")]
+    rerope: Option<usize>,
+    /// Rotary: beyond the window, groups of tokens share a position (Self-Extend)
+    #[arg(long, value_names = ["WINDOW", "GROUP"], num_args = 2, value_parser = count::<1_048_576>)]
+    self_extend: Option<Vec<usize>>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum ScalingName {
+    /// Position interpolation
+    Pi,
+    /// NTK-aware: another base
+    Ntk,
+    /// Dynamic NTK: the base follows the length
+    DynamicNtk,
+    /// NTK-by-parts
+    ByParts,
+    /// By parts, and scores raised
+    Yarn,
+    /// LLaMA 3.1's bounds
+    Llama3,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum RampName {
+    /// Linear in the number of turns (the paper)
+    Turns,
+    /// Linear in the pair, between whole numbers (transformers)
+    WholePairs,
+    /// Linear in the pair, between exact bounds
+    Pairs,
+}
+
+impl RotaryArguments {
+    fn given(&self) -> [(&'static str, bool); 9] {
+        [
+            ("--scaling", self.scaling.is_some()),
+            ("--factor", self.factor.is_some()),
+            ("--original-length", self.original_length.is_some()),
+            ("--beta-fast", self.beta_fast.is_some()),
+            ("--beta-slow", self.beta_slow.is_some()),
+            ("--ramp", self.ramp.is_some()),
+            ("--log-n", self.log_n),
+            ("--rerope", self.rerope.is_some()),
+            ("--self-extend", self.self_extend.is_some()),
+        ]
+    }
+
+    /// # Errors
+    /// A length of training that nothing needs.
+    fn apply(&self, rotary: &mut Rotary) -> Result<()> {
+        if self.original_length.is_some() && self.scaling.is_none() && !self.log_n {
+            bail!("--original-length means nothing without --scaling or --log-n; leave it out");
+        }
+        let usual = Scaling::default();
+        let original_length = self.original_length.unwrap_or(usual.original_length);
+        rotary.log_n = self.log_n.then_some(original_length);
+        rotary.far = match (self.rerope, self.self_extend.as_deref()) {
+            (Some(window), _) => Some(FarKeys::ReRope { window }),
+            (None, Some(&[window, group])) => Some(FarKeys::SelfExtend { window, group }),
+            _ => None,
+        };
+        rotary.scaling = self.scaling.map(|method| Scaling {
+            method: match method {
+                ScalingName::Pi => ScalingMethod::Pi,
+                ScalingName::Ntk => ScalingMethod::Ntk,
+                ScalingName::DynamicNtk => ScalingMethod::DynamicNtk,
+                ScalingName::ByParts => ScalingMethod::ByParts,
+                ScalingName::Yarn => ScalingMethod::Yarn,
+                ScalingName::Llama3 => ScalingMethod::Llama3,
+            },
+            original_length,
+            factor: self.factor,
+            beta_fast: self.beta_fast.unwrap_or(usual.beta_fast),
+            beta_slow: self.beta_slow.unwrap_or(usual.beta_slow),
+            ramp: match self.ramp {
+                None | Some(RampName::Turns) => Ramp::Turns,
+                Some(RampName::WholePairs) => Ramp::WholePairs,
+                Some(RampName::Pairs) => Ramp::Pairs,
+            },
+            ..usual
+        });
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -108,6 +223,8 @@ impl EncodingArguments {
             }
             Encoding::Rotary(rotary) => {
                 take(&["--pairing", "--base", "--fraction"]);
+                take(&self.rotary.given().map(|(name, _)| name));
+                self.rotary.apply(rotary)?;
                 rotary.base = self.base.unwrap_or(rotary.base);
                 rotary.fraction = self.fraction.unwrap_or(rotary.fraction);
                 rotary.pairing = self.pairing.map_or(rotary.pairing, Pairing::from);
@@ -162,6 +279,7 @@ impl EncodingArguments {
             ("--range", self.range.is_some()),
         ]
         .into_iter()
+        .chain(self.rotary.given())
         .filter_map(|(name, given)| given.then_some(name))
         .collect()
     }

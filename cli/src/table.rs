@@ -2,7 +2,9 @@ use crate::encoding::{EncodingArguments, count};
 use crate::files;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, Pairing, Positional, Randomized, Rotary, Shape, Table, Tables, Xpos};
+use longview::encoding::{
+    Encoding, Far, Pairing, Positional, Randomized, Rotary, Shape, Table, Tables, Xpos,
+};
 use longview::model::Weights;
 use serde::Serialize;
 use std::io::Write;
@@ -16,12 +18,14 @@ const VALUES_MAX: usize = 1 << 24;
 #[command(after_help = "Examples:
   longview table sinusoidal --length 64 --dim 128 --format csv
   longview table rotary --length 16 --dim 64 --pairing interleaved --format json
+  longview table rotary --length 512 --dim 24 --scaling yarn
   longview table alibi --heads 12 --length 8
   longview table t5_bias --length 200 --bidirectional
   longview table t5_bias --checkpoint www/checkpoints/t5_bias.safetensors --length 512
 
 CSV columns: sinusoidal and learned: position, then one column a dimension; rotary and randomized: position,
-pair, inv_freq, cos, sin, and where keys differ (xpos), key_cos, key_sin; alibi: head, slope, distance, bias;
+pair, inv_freq, cos, sin, where keys differ (xpos, --log-n) key_cos, key_sin, and where
+far scores differ (--rerope, --self-extend) far_cos, far_sin, far_key_cos, far_key_sin; alibi: head, slope, distance, bias;
 kerple and sandwich: head, distance, bias; t5_bias: distance, bucket, and with --checkpoint one column of
 biases a head. A distance is query − key, so it is negative for keys after the query.")]
 pub struct Arguments {
@@ -80,6 +84,48 @@ struct RotationReport {
     key_cos: Option<Vec<Vec<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_sin: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    far: Option<FarReport>,
+}
+
+/// What turns the queries and keys of far scores (ReRoPE, Self-Extend), each `[length][pairs]`.
+#[derive(Serialize)]
+struct FarReport {
+    /// Keys at this distance or beyond are far.
+    from: usize,
+    cos: Vec<Vec<f64>>,
+    sin: Vec<Vec<f64>>,
+    key_cos: Vec<Vec<f64>>,
+    key_sin: Vec<Vec<f64>>,
+}
+
+impl FarReport {
+    fn of(far: &Far) -> Option<Self> {
+        let rotation = far.rotation.as_ref()?;
+        let [key_cos, key_sin] = rotation.of_keys().map(rows);
+        Some(Self {
+            from: far.from,
+            cos: rows(&rotation.cos),
+            sin: rows(&rotation.sin),
+            key_cos,
+            key_sin,
+        })
+    }
+}
+
+impl RotationReport {
+    /// The columns of a CSV, each with its values `[length][pairs]`.
+    fn columns(&self) -> Vec<(&'static str, &[Vec<f64>])> {
+        let mut columns = vec![("cos", &self.cos[..]), ("sin", &self.sin)];
+        if let (Some(cos), Some(sin)) = (&self.key_cos, &self.key_sin) {
+            columns.extend([("key_cos", &cos[..]), ("key_sin", sin)]);
+        }
+        if let Some(far) = &self.far {
+            columns.extend([("far_cos", &far.cos[..]), ("far_sin", &far.sin)]);
+            columns.extend([("far_key_cos", &far.key_cos[..]), ("far_key_sin", &far.key_sin)]);
+        }
+        columns
+    }
 }
 
 #[derive(Serialize)]
@@ -172,7 +218,7 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
         _ => encoding.tables(shape, weights)?,
     };
     let inv_freq = match &encoding {
-        Encoding::Rotary(rotary) => rotary.inv_freq(rotary.rotated(shape.d_head)?),
+        Encoding::Rotary(rotary) => rotary.scaled(rotary.rotated(shape.d_head)?, shape.length)?.0,
         Encoding::Xpos(Xpos { base, .. }) | Encoding::Randomized(Randomized { base, .. }) => Rotary {
             base: *base,
             ..Rotary::default()
@@ -195,6 +241,7 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
             inv_freq,
             cos: rows(&rotation.cos),
             sin: rows(&rotation.sin),
+            far: tables.far.as_ref().and_then(FarReport::of),
             key_cos: rotation.keys.as_ref().map(|[cos, _]| rows(cos)),
             key_sin: rotation.keys.as_ref().map(|[_, sin]| rows(sin)),
         }),
@@ -231,16 +278,13 @@ fn write_csv(report: &Report) -> Result<()> {
             writeln!(out, "{position},{}", joined(row))?;
         }
     } else if let Some(rotation) = &report.rotation {
-        let of_keys = rotation.key_cos.as_ref().zip(rotation.key_sin.as_ref());
-        let more = if of_keys.is_some() { ",key_cos,key_sin" } else { "" };
-        writeln!(out, "position,pair,inv_freq,cos,sin{more}")?;
-        for (position, (cos, sin)) in rotation.cos.iter().zip(&rotation.sin).enumerate() {
+        let columns = rotation.columns();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        writeln!(out, "position,pair,inv_freq,{}", names.join(","))?;
+        for position in 0..report.length {
             for (pair, inv_freq) in rotation.inv_freq.iter().enumerate() {
-                write!(out, "{position},{pair},{inv_freq},{},{}", cos[pair], sin[pair])?;
-                if let Some((cos, sin)) = of_keys {
-                    write!(out, ",{},{}", cos[position][pair], sin[position][pair])?;
-                }
-                writeln!(out)?;
+                let values: Vec<f64> = columns.iter().map(|(_, of)| of[position][pair]).collect();
+                writeln!(out, "{position},{pair},{inv_freq},{}", joined(&values))?;
             }
         }
     } else if let Some(buckets) = &report.buckets {

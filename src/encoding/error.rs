@@ -22,7 +22,7 @@ pub enum EncodingError {
     /// A learned table ends: positions past it were never trained.
     #[error(
         "position {position} is undefined: the learned table has {rows} rows and nothing past them was \
-         trained; stay within {rows}, or choose to repeat the last row"
+         trained; stay within {rows}, or choose to repeat the last row or to take random ones"
     )]
     Undefined { position: usize, rows: usize },
     /// The encoding is trained, and the weights lack its tensor.

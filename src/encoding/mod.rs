@@ -8,10 +8,12 @@
 
 mod alibi;
 mod error;
+mod far_keys;
 mod kerple;
 mod learned;
 mod none;
 mod randomized;
+mod rope_scaling;
 mod rotary;
 mod sandwich;
 mod sinusoidal;
@@ -22,10 +24,12 @@ mod xpos;
 
 pub use alibi::{Alibi, slopes as alibi_slopes};
 pub use error::EncodingError;
+pub use far_keys::FarKeys;
 pub use kerple::Kerple;
 pub use learned::{Learned, PastEnd};
 pub use none::None;
 pub use randomized::Randomized;
+pub use rope_scaling::{Ramp, Scaling, ScalingMethod};
 pub use rotary::Rotary;
 pub use sandwich::Sandwich;
 pub use sinusoidal::{Layout, Sinusoidal};

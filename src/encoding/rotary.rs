@@ -1,4 +1,4 @@
-use super::{EncodingError, Pairing, Positional, Rotation, Shape, Table, Tables};
+use super::{EncodingError, FarKeys, Pairing, Positional, Rotation, Scaling, Shape, Table, Tables};
 use crate::model::Weights;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,17 @@ pub struct Rotary {
     pub base: f64,
     /// The share of a head's dimensions that turn: 1 for all, 0.25 in GPT-NeoX-20B.
     pub fraction: f64,
+    /// Other frequencies at inference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+    /// Queries grow with their position, at inference: q at position i, from 0, is multiplied by
+    /// max(1, ln(i + 1)/ln L) for this L (Su 2021, kexue.fm/archives/8823; Chiang and Cholak 2022,
+    /// arXiv 2202.12172).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_n: Option<usize>,
+    /// Keys far before the query are scored otherwise, at inference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub far: Option<FarKeys>,
 }
 
 impl Default for Rotary {
@@ -19,12 +30,15 @@ impl Default for Rotary {
             pairing: Pairing::default(),
             base: 10_000.0,
             fraction: 1.0,
+            scaling: None,
+            log_n: None,
+            far: None,
         }
     }
 }
 
 /// base^(−2c/r) for the pairs c of `rotated` dimensions, `[rotated/2]`.
-fn powers(base: f64, rotated: usize) -> Vec<f64> {
+pub(super) fn powers(base: f64, rotated: usize) -> Vec<f64> {
     (0..rotated / 2)
         .map(|pair| base.powf(-2.0 * pair as f64 / rotated as f64))
         .collect()
@@ -75,9 +89,30 @@ pub(super) fn turns(
 }
 
 impl Rotary {
-    /// θ_c = base^(−2c/r) in radians a token for the pairs of `rotated` dimensions; `[rotated/2]`.
+    /// θ_c = base^(−2c/r) in radians a token for the pairs of `rotated` dimensions, before any scaling;
+    /// `[rotated/2]`.
     pub fn inv_freq(&self, rotated: usize) -> Vec<f64> {
         powers(self.base, rotated)
+    }
+
+    /// The frequencies with which sequences of `length` tokens turn, `[rotated/2]`, and what cosines and sines
+    /// are multiplied by.
+    ///
+    /// # Errors
+    /// A base or a scaling that makes no sense.
+    pub fn scaled(&self, rotated: usize, length: usize) -> Result<(Vec<f64>, f64), EncodingError> {
+        let unscaled = frequencies("rotary", self.base, rotated)?;
+        match &self.scaling {
+            Some(scaling) => scaling.frequencies(self.base, rotated, length),
+            None => Ok((unscaled, 1.0)),
+        }
+    }
+
+    /// What log-n multiplies the query at a position by.
+    fn query_scale(&self, position: usize) -> f64 {
+        self.log_n.map_or(1.0, |length| {
+            (((position + 1) as f64).ln() / (length as f64).ln()).max(1.0)
+        })
     }
 
     /// How many dimensions of a head turn.
@@ -100,15 +135,31 @@ impl Rotary {
 
 impl Positional for Rotary {
     fn tables(&self, shape: &Shape, _: &Weights) -> Result<Tables, EncodingError> {
-        let inv_freq = frequencies("rotary", self.base, self.rotated(shape.d_head)?)?;
-        let [cos, sin] = turns(shape.length, &inv_freq, |row| row as f64, |_, _| 1.0);
+        if let Some(length) = self.log_n.filter(|length| *length < 2) {
+            return Err(EncodingError::Setting {
+                encoding: "rotary",
+                what: "log-n's length",
+                value: length as f64,
+                need: "the length of training, at least 2",
+            });
+        }
+        let (inv_freq, scale) = self.scaled(self.rotated(shape.d_head)?, shape.length)?;
+        let position = |row: usize| row as f64;
+        let query_scale = |row: usize| scale * self.query_scale(row);
+        let [cos, sin] = turns(shape.length, &inv_freq, position, |row, _| query_scale(row));
+        let far = self
+            .far
+            .map(|far| far.table(self.pairing, &inv_freq, shape.length, query_scale, scale));
         Ok(Tables {
             rotation: Some(Rotation {
                 pairing: self.pairing,
                 cos,
                 sin,
-                keys: None,
+                keys: self
+                    .log_n
+                    .map(|_| turns(shape.length, &inv_freq, position, |_, _| scale)),
             }),
+            far: far.transpose()?,
             ..Tables::default()
         })
     }

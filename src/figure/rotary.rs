@@ -146,7 +146,7 @@ pub(crate) fn encoding(base: f64, pairing: Pairing) -> Encoding {
     Encoding {
         pairing,
         base,
-        fraction: 1.0,
+        ..Encoding::default()
     }
 }
 
