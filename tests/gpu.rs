@@ -5,7 +5,7 @@
 mod common;
 
 use common::{golden_models, largest_difference};
-use longview::encoding::{Alibi, Encoding, NAMES, PastEnd};
+use longview::encoding::{Alibi, Encoding, NAMES, PastEnd, Window};
 use longview::engine::gpu::{Device, Kernels, SHADERS, check};
 use longview::engine::{Batch, Captures, Choice, Engine, EngineError, HeadId, Reason, cpu, gpu};
 use std::sync::Arc;
@@ -58,24 +58,46 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "case RESIDUAL: { out[at] += value; }",
         "case RESIDUAL: { out[at] = value; }",
     ),
-    (
-        "rotate",
-        "a * cosines[angle] - b * sines[angle]",
-        "a * cosines[angle] + b * sines[angle]",
-    ),
+    ("rotate", "a * cosine - b * sine", "a * cosine + b * sine"),
+    ("rotate", "row * p.width +", "row * 3u * p.heads * p.d_head +"),
+    ("copy_qk", "* 3u *", "* 2u *"),
+    ("smear", "row % p.length > 0u", "row > 0u"),
+    ("smear", "(1.0 - s) *", "s *"),
+    ("attention", "score += bias[", "score -= bias["),
+    ("attention", "last = query + 1u;", "last = query;"),
+    ("attention", "first = first_near;", "first = 0u;"),
+    ("attention", "min(first_near, p.far_keys)", "first_near"),
+    ("attention", "min(query, p.far_last)", "query"),
     (
         "attention",
-        "score += bias[head * p.length + query - key]",
-        "score -= bias[head * p.length + query - key]",
-    ),
-    (
-        "attention",
-        "if first_key + j <= query {",
-        "if first_key + j < query {",
+        "let is_turned = is_far && p.has_far_qk != 0u;",
+        "let is_turned = false;",
     ),
     ("attention", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
     ("nll", "targets[row]]", "targets[row / 2u]]"),
     ("capture_attention", "if key <= query {", "if key < query {"),
+    (
+        "capture_attention",
+        "if is_far && key >= p.far_keys { return 0.0; }",
+        "",
+    ),
+    (
+        "capture_attention",
+        "far_qk[q + c] * far_qk[k + c]",
+        "qkv[q + c] * qkv[k + c]",
+    ),
+    ("capture_attention", "min(query, p.far_last)", "query"),
+    (
+        "capture_profile",
+        "min(p.length, distance + p.far_keys)",
+        "p.length",
+    ),
+    (
+        "capture_profile",
+        "far_qk[q + c] * far_qk[k + c]",
+        "qkv[q + c] * qkv[k + c]",
+    ),
+    ("capture_profile", "min(query, p.far_last)", "query"),
     ("capture_attention", "/ f32(queries)", ""),
     (
         "capture_attention",
@@ -133,7 +155,12 @@ fn whole_models_agree() {
             if let Encoding::Learned(learned) = &mut encoding {
                 learned.past_end = PastEnd::LastRow;
             }
-            let (config, weights) = check::random_model(encoding, heads, d_head);
+            let (mut config, _) = check::random_model(encoding, heads, d_head);
+            // The middle size with keys that are smeared, and those far away hidden.
+            let is_altered = length == 17;
+            config.smeared_keys = is_altered;
+            config.window = is_altered.then_some(Window { keys: 6, sinks: 2 });
+            let weights = check::random_weights(&config);
             let tokens = check::numbers(windows * (length + 1), 4)
                 .iter()
                 .map(|x| ((x + 1.0) * 30.0) as u32)

@@ -2,9 +2,9 @@
 //! (`tests/golden/training`, made in f64 by torch 2.8): losses within 1e-5, gradients within 1e-4 of
 //! their tensor's largest entry. The ten AdamW steps are tested beside the optimiser, in the trainer.
 
-use longview::encoding::{Alibi, Encoding, Rotary, Sinusoidal, T5Bias};
-use longview::engine::Batch;
+use longview::encoding::{Alibi, Encoding, Rotary, Sinusoidal, T5Bias, Window};
 use longview::engine::cpu::Trainee;
+use longview::engine::{Batch, EngineError};
 use longview::model::{Activation, Config, Tensor, Weights};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -146,4 +146,73 @@ fn losses_and_gradients_equal_pytorch() {
             }
         }
     }
+}
+
+#[test]
+fn gradients_with_smeared_keys_equal_finite_differences() {
+    for name in ["none", "rotary", "t5_bias"] {
+        let mut config = config(encoding(name));
+        config.smeared_keys = true;
+        let mut seed = 7_u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let mut weights = Weights::new();
+        for parameter in config.parameters() {
+            let data = (0..parameter.shape.iter().product()).map(|_| 0.7 * next());
+            let tensor = Tensor {
+                data: data.collect(),
+                shape: parameter.shape,
+            };
+            weights.insert(parameter.name, tensor);
+        }
+        let batch = Batch::new((0..26).map(|at| at * 11 % 29).collect(), 2, 12).unwrap();
+        let loss = |weights: &Weights| {
+            let model = Trainee::new(&config, weights).unwrap();
+            let mut gradients = model.zeros();
+            let nll = model
+                .loss_and_gradients(&batch, &mut gradients, &mut |_| 0)
+                .unwrap();
+            let mean = nll.iter().map(|&nll| f64::from(nll)).sum::<f64>() / nll.len() as f64;
+            (mean, gradients)
+        };
+        let (_, gradients) = loss(&weights);
+        assert_eq!(gradients["layers.1.attention.smear"].shape, [3]);
+        for (tensor, gradient) in &gradients {
+            let count = gradient.data.len();
+            for index in [0, 1, 2, count / 2, count - 1].map(|index| index.min(count - 1)) {
+                let moved = |by: f32| {
+                    let mut weights = weights.clone();
+                    weights.get_mut(tensor).unwrap().data[index] += by;
+                    loss(&weights).0
+                };
+                let step = 1.0 / 512.0;
+                let exact = (moved(step) - moved(-step)) / f64::from(2.0 * step);
+                let got = f64::from(gradient.data[index]);
+                assert!(
+                    (got - exact).abs() < 1e-3 + 1e-2 * exact.abs(),
+                    "{name}: {tensor}[{index}] is {got}, the difference gives {exact}"
+                );
+            }
+        }
+        let raw = &gradients["layers.0.attention.smear"].data;
+        assert!(
+            raw.iter().all(|value| value.abs() > 1e-3),
+            "{name}: too small to test: {raw:?}"
+        );
+    }
+}
+
+#[test]
+fn a_window_is_refused_in_training() {
+    let mut config = config(encoding("alibi"));
+    let weights = weights("alibi.initial.safetensors");
+    config.window = Some(Window { keys: 4, sinks: 0 });
+    let model = Trainee::new(&config, &weights).unwrap();
+    let batch = Batch::new(vec![1; 13], 1, 12).unwrap();
+    let error = model
+        .loss_and_gradients(&batch, &mut model.zeros(), &mut |_| 0)
+        .unwrap_err();
+    assert_eq!(error, EngineError::FarInTraining);
 }

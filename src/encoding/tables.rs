@@ -94,7 +94,7 @@ pub struct Far {
     /// hides all (a window), `usize::MAX` none.
     pub keys: usize,
     /// A query counts as standing at this position at most: a far key `j` of the query `i` has the bias of
-    /// the distance min(i, last) − j.
+    /// the distance min(i, last) − j. It is no position before a far key that is seen.
     pub last: usize,
     /// Turns the queries and keys of far scores in place of [`Tables::rotation`]; `None` where nothing turns.
     pub rotation: Option<Rotation>,

@@ -221,6 +221,10 @@ pub enum EngineError {
         need_bytes: u64,
         limit_bytes: u64,
     },
+    #[error(
+        "a window, ReRoPE and Self-Extend are for models that are already trained; train without, and switch them on afterwards"
+    )]
+    FarInTraining,
     #[error("the GPU failed: {0}")]
     Gpu(String),
 }

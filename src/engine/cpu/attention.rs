@@ -4,14 +4,12 @@
 use super::exp;
 use super::parallel::pieces2;
 use super::product::{Into, View, product};
+use super::scores::{Block, Inputs, MASKED, Row, score_block};
 
 /// Queries that share a block of scores.
 pub const QUERIES: usize = 64;
 /// Keys in a block of scores.
 pub const KEYS: usize = 128;
-/// Stands for minus infinity: e to it is 0, and it can be subtracted from itself.
-pub const MASKED: f32 = -1e30;
-
 /// The sizes of an attention layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
@@ -38,67 +36,11 @@ impl Sizes {
     }
 }
 
-/// A block of scores of one head: queries `first_query ..` by keys `first_key ..` of one window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub head: usize,
-    pub first_query: usize,
-    pub queries: usize,
-    pub first_key: usize,
-    pub keys: usize,
-}
-
-/// `scores[queries][keys] = score_scale · q·k + bias[H][distance]`, [`MASKED`] where the key is after the
-/// query. `qkv` is that of one window, `[T][3 · d_model]`; rows of `scores` begin `block.keys` apart.
-pub(super) fn score_block(
-    qkv: &[f32],
-    bias: Option<&[f32]>,
-    sizes: &Sizes,
-    block: Block,
-    scores: &mut [f32],
-) {
-    let (width, d_model) = (3 * sizes.d_model(), sizes.d_model());
-    let Block {
-        head,
-        first_query,
-        queries,
-        first_key,
-        keys,
-    } = block;
-    let q = View::rows(&qkv[first_query * width + head * sizes.d_head..], width);
-    let k = View::rows(&qkv[first_key * width + d_model + head * sizes.d_head..], width).transposed();
-    product(
-        (queries, keys, sizes.d_head),
-        sizes.score_scale,
-        q,
-        k,
-        scores,
-        keys,
-        Into::Replace,
-    );
-    for (offset, row) in scores.chunks_exact_mut(keys).take(queries).enumerate() {
-        let query = first_query + offset;
-        let visible = (query + 1).saturating_sub(first_key).min(keys);
-        row[visible..].fill(MASKED);
-        if let Some(bias) = bias {
-            let bias = &bias[head * sizes.length..(head + 1) * sizes.length];
-            // Key first_key + c stands query − first_key − c behind: the bias runs backwards.
-            let nearest = query + 1 - first_key.min(query + 1) - visible;
-            for (score, bias) in row[..visible]
-                .iter_mut()
-                .zip(bias[nearest..nearest + visible].iter().rev())
-            {
-                *score += bias;
-            }
-        }
-    }
-}
-
 /// `out[rows][d_model]`, the weighted sums of the values, and `log_sum_exp[rows][H]` of the scores, which
-/// the captures and the backward pass start from. `qkv` is `[rows][3 · d_model]`, `bias` is `[H][T]`.
-pub fn attention(qkv: &[f32], bias: Option<&[f32]>, sizes: &Sizes, out: &mut [f32], log_sum_exp: &mut [f32]) {
+/// the captures and the backward pass start from.
+pub fn attention(inputs: &Inputs, sizes: &Sizes, out: &mut [f32], log_sum_exp: &mut [f32]) {
     let (length, heads) = (sizes.length, sizes.heads);
-    let (width, d_model) = (3 * sizes.d_model(), sizes.d_model());
+    let d_model = sizes.d_model();
     // A piece of work is a block of queries; windows are cut apart first, as their last block may be short.
     let blocks = length.div_ceil(QUERIES);
     let mut rows: Vec<(&mut [f32], &mut [f32])> = Vec::with_capacity(sizes.windows * blocks);
@@ -114,13 +56,12 @@ pub fn attention(qkv: &[f32], bias: Option<&[f32]>, sizes: &Sizes, out: &mut [f3
     let mut unused = vec![(); rows.len()];
     pieces2((&mut rows, 1), (&mut unused, 1), |index, piece, _| {
         let (window, first_query) = (index / blocks, index % blocks * QUERIES);
-        let qkv = &qkv[window * length * width..(window + 1) * length * width];
+        let inputs = inputs.window(sizes, window);
         for (out, lse) in piece {
             let queries = lse.len() / heads;
             for head in 0..heads {
                 attend(
-                    qkv,
-                    bias,
+                    &inputs,
                     sizes,
                     head,
                     first_query,
@@ -134,10 +75,8 @@ pub fn attention(qkv: &[f32], bias: Option<&[f32]>, sizes: &Sizes, out: &mut [f3
 }
 
 /// One head of one block of queries; rows of `out` begin `d_model` apart, those of `lse` H apart.
-#[allow(clippy::too_many_arguments)]
 fn attend(
-    qkv: &[f32],
-    bias: Option<&[f32]>,
+    inputs: &Inputs,
     sizes: &Sizes,
     head: usize,
     first_query: usize,
@@ -152,8 +91,7 @@ fn attend(
     for query in 0..queries {
         out[query * d_model..query * d_model + d_head].fill(0.0);
     }
-    for first_key in (0..first_query + queries).step_by(KEYS) {
-        let keys = KEYS.min(first_query + queries - first_key);
+    for (first_key, keys) in inputs.key_blocks(first_query, queries) {
         let block = Block {
             head,
             first_query,
@@ -161,14 +99,15 @@ fn attend(
             first_key,
             keys,
         };
-        score_block(qkv, bias, sizes, block, &mut scores);
+        score_block(inputs, sizes, block, &mut scores);
         for (query, row) in scores.chunks_exact_mut(keys).take(queries).enumerate() {
-            // Masked keys come last: only the visible ones are looked at.
-            let visible = (first_query + query + 1).saturating_sub(first_key).min(keys);
+            // Keys after the query come last: they are not looked at.
+            let Row { seen, near, visible } = inputs.row(first_query + query, first_key, keys);
             let most = exp::largest(&row[..visible], largest[query]);
             let shrink = exp::exp(largest[query] - most);
             largest[query] = most;
             sums[query] = sums[query] * shrink + exp::exp_all(&mut row[..visible], most);
+            row[seen..near].fill(0.0);
             row[visible..].fill(0.0);
             if first_key > 0 {
                 for value in &mut out[query * d_model..query * d_model + d_head] {
@@ -176,7 +115,10 @@ fn attend(
                 }
             }
         }
-        let v = View::rows(&qkv[first_key * width + 2 * d_model + head * d_head..], width);
+        let v = View::rows(
+            &inputs.qkv[first_key * width + 2 * d_model + head * d_head..],
+            width,
+        );
         product(
             (queries, d_head, keys),
             1.0,
@@ -197,6 +139,7 @@ fn attend(
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::scores::FarInputs;
     use super::*;
 
     /// Repeatable numbers in −1 … 1.
@@ -209,27 +152,53 @@ pub(super) mod tests {
         (0..count).map(|_| next()).collect()
     }
 
+    /// No far keys, windows, windows with sinks, and far keys that are turned otherwise, of a short length
+    /// and a longer one; `qk` is `[rows][2 · d_model]`.
+    pub fn fars(qk: &[f32]) -> Vec<Option<FarInputs<'_>>> {
+        let far = |from, keys, last, qk| Some(FarInputs { from, keys, last, qk });
+        vec![
+            None,
+            far(1, 0, usize::MAX, None),
+            far(7, 0, 6, None),
+            far(7, 3, 9, None),
+            far(7, 3, 9, Some(qk)),
+            far(40, 150, 160, Some(qk)),
+            far(100, 2, 101, Some(qk)),
+            far(9, usize::MAX, usize::MAX, Some(qk)),
+            far(150, usize::MAX, usize::MAX, Some(qk)),
+            far(1_000_000, 4, 1_000_003, Some(qk)),
+        ]
+    }
+
     /// Attention probabilities `[T][T]` of a head of a window, in f64, with the softmax written out.
-    pub fn probabilities(
-        qkv: &[f32],
-        bias: Option<&[f32]>,
-        sizes: &Sizes,
-        window: usize,
-        head: usize,
-    ) -> Vec<f64> {
+    pub fn probabilities(inputs: &Inputs, sizes: &Sizes, window: usize, head: usize) -> Vec<f64> {
         let (t, d, dh) = (sizes.length, sizes.d_model(), sizes.d_head);
-        let at = |row: usize, part: usize, c: usize| {
-            f64::from(qkv[((window * t + row) * 3 + part) * d + head * dh + c])
+        let dot = |values: &[f32], parts: usize, i: usize, j: usize| -> f64 {
+            let at = |row: usize, part: usize, c: usize| {
+                f64::from(values[((window * t + row) * parts + part) * d + head * dh + c])
+            };
+            (0..dh).map(|c| at(i, 0, c) * at(j, 1, c)).sum()
+        };
+        let score = |i: usize, j: usize| {
+            let far = inputs.far.filter(|far| i - j >= far.from);
+            let (product, distance) = match far {
+                None => (dot(inputs.qkv, 3, i, j), i - j),
+                Some(far) if j >= far.keys => return f64::NEG_INFINITY,
+                Some(far) => {
+                    let product = far
+                        .qk
+                        .map_or_else(|| dot(inputs.qkv, 3, i, j), |qk| dot(qk, 2, i, j));
+                    (product, i.min(far.last).saturating_sub(j))
+                }
+            };
+            let bias = inputs
+                .bias
+                .map_or(0.0, |bias| f64::from(bias[head * t + distance]));
+            f64::from(sizes.score_scale) * product + bias
         };
         let mut all = vec![0.0; t * t];
         for i in 0..t {
-            let scores: Vec<f64> = (0..=i)
-                .map(|j| {
-                    let dot: f64 = (0..dh).map(|c| at(i, 0, c) * at(j, 1, c)).sum();
-                    f64::from(sizes.score_scale) * dot
-                        + bias.map_or(0.0, |bias| f64::from(bias[head * t + i - j]))
-                })
-                .collect();
+            let scores: Vec<f64> = (0..=i).map(|j| score(i, j)).collect();
             let most = scores.iter().copied().fold(f64::MIN, f64::max);
             let sum: f64 = scores.iter().map(|s| (s - most).exp()).sum();
             for (j, score) in scores.iter().enumerate() {
@@ -245,7 +214,7 @@ pub(super) mod tests {
             (1, 1, 1, 1),
             (2, 17, 3, 8),
             (1, 64, 1, 24),
-            (1, 129, 2, 5),
+            (2, 129, 2, 5),
             (1, 300, 1, 64),
         ] {
             let sizes = Sizes {
@@ -256,32 +225,55 @@ pub(super) mod tests {
                 score_scale: 1.7 / (d_head as f32).sqrt(),
             };
             let qkv = numbers(sizes.rows() * 3 * sizes.d_model(), 5);
+            let far_qk = numbers(sizes.rows() * 2 * sizes.d_model(), 7);
             let table: Vec<f32> = numbers(heads * length, 6).iter().map(|x| 3.0 * x).collect();
-            for bias in [None, Some(&table[..])] {
+            for (bias, far) in [None, Some(&table[..])]
+                .into_iter()
+                .flat_map(|bias| fars(&far_qk).into_iter().map(move |far| (bias, far)))
+            {
+                let inputs = Inputs { qkv: &qkv, bias, far };
                 let mut out = vec![f32::NAN; sizes.rows() * sizes.d_model()];
                 let mut lse = vec![f32::NAN; sizes.rows() * heads];
-                attention(&qkv, bias, &sizes, &mut out, &mut lse);
-                for window in 0..windows {
-                    for head in 0..heads {
-                        let p = probabilities(&qkv, bias, &sizes, window, head);
-                        for i in 0..length {
-                            for c in 0..d_head {
-                                let value = |j: usize| {
-                                    qkv[((window * length + j) * 3 + 2) * sizes.d_model() + head * d_head + c]
-                                };
-                                let exact: f64 =
-                                    (0..=i).map(|j| p[i * length + j] * f64::from(value(j))).sum();
-                                let got = out[(window * length + i) * sizes.d_model() + head * d_head + c];
-                                assert!(
-                                    (f64::from(got) - exact).abs() < 2e-6,
-                                    "{length} {head} {i} {c}: {got} {exact}"
-                                );
-                            }
-                        }
+                attention(&inputs, &sizes, &mut out, &mut lse);
+                for (window, head) in (0..windows).flat_map(|w| (0..heads).map(move |h| (w, h))) {
+                    let p = probabilities(&inputs, &sizes, window, head);
+                    for (i, c) in (0..length).flat_map(|i| (0..d_head).map(move |c| (i, c))) {
+                        let value = |j: usize| {
+                            qkv[((window * length + j) * 3 + 2) * sizes.d_model() + head * d_head + c]
+                        };
+                        let exact: f64 = (0..=i).map(|j| p[i * length + j] * f64::from(value(j))).sum();
+                        let got = out[(window * length + i) * sizes.d_model() + head * d_head + c];
+                        assert!(
+                            (f64::from(got) - exact).abs() < 2e-6,
+                            "{length} {head} {i} {c}: {got} {exact}; {:?}",
+                            far.map(|far| (far.from, far.keys, far.last, far.qk.is_some()))
+                        );
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn blocks_of_hidden_keys_are_not_looked_at() {
+        let looked_at = |from, keys| {
+            let far = FarInputs {
+                from,
+                keys,
+                last: usize::MAX,
+                qk: None,
+            };
+            let inputs = Inputs {
+                qkv: &[],
+                bias: None,
+                far: Some(far),
+            };
+            inputs.key_blocks(960, QUERIES).collect::<Vec<_>>()
+        };
+        assert_eq!(looked_at(64, 0), [(897, 127)]);
+        assert_eq!(looked_at(256, 4), [(0, 4), (705, 128), (833, 128), (961, 63)]);
+        let all: usize = looked_at(64, usize::MAX).iter().map(|(_, keys)| keys).sum();
+        assert_eq!(all, 1024);
     }
 
     #[test]
@@ -297,7 +289,12 @@ pub(super) mod tests {
         let qkv = numbers(200 * 12, 8);
         let bias: Vec<f32> = (0..200).map(|n| -1000.0 * n as f32).collect();
         let (mut out, mut lse) = (vec![0.0; 800], vec![0.0; 200]);
-        attention(&qkv, Some(&bias), &sizes, &mut out, &mut lse);
+        let inputs = Inputs {
+            qkv: &qkv,
+            bias: Some(&bias),
+            far: None,
+        };
+        attention(&inputs, &sizes, &mut out, &mut lse);
         for row in 0..200 {
             for c in 0..4 {
                 assert_eq!(out[row * 4 + c], qkv[row * 12 + 8 + c]);

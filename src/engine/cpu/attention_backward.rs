@@ -1,9 +1,10 @@
-//! The backward pass of [`attention`](super::attention::attention).
+//! The backward pass of [`attention`](super::attention::attention) without far keys, which are for inference.
 
-use super::attention::{Block, Sizes, score_block};
+use super::attention::Sizes;
 use super::exp::exp_all;
 use super::parallel::{add_partials, pieces2};
 use super::product::{Into, View, product};
+use super::scores::{Block, Inputs, score_block};
 
 /// What the forward pass left behind.
 #[derive(Clone, Copy)]
@@ -84,8 +85,11 @@ fn one_head(
     let (width, at) = (3 * d_model, head * d_head);
     let Scratch { p, ds } = scratch;
     score_block(
-        saved.qkv,
-        saved.bias,
+        &Inputs {
+            qkv: saved.qkv,
+            bias: saved.bias,
+            far: None,
+        },
         sizes,
         Block {
             head,

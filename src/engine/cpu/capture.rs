@@ -1,18 +1,19 @@
 //! What is kept of the attention of a batch's first window. The probabilities are computed anew from q,
 //! k and the log-sum-exp, block by block, so nothing of size T² is stored.
 
-use super::attention::{Block, KEYS, QUERIES, Sizes, score_block};
+use super::attention::{KEYS, QUERIES, Sizes};
 use super::exp::exp_all;
 use super::parallel::map;
+use super::scores::{Block, Inputs, Row, score_block};
 
 /// The least logarithm of a probability that is reckoned with: p ln p is 0 there, also in f32.
 const LOG_MIN: f32 = -100.0;
 
 /// Calls `visit(query, first_key, probabilities, logarithms)` for every row of every block of one head;
-/// both are those of the visible keys from `first_key` on.
+/// both are those of the keys from `first_key` to the
+/// query; a hidden key has the probability 0.
 fn visit_rows(
-    qkv: &[f32],
-    bias: Option<&[f32]>,
+    inputs: &Inputs,
     log_sum_exp: &[f32],
     sizes: &Sizes,
     head: usize,
@@ -22,11 +23,9 @@ fn visit_rows(
     let mut logs = [0.0; KEYS];
     for first_query in (0..sizes.length).step_by(QUERIES) {
         let queries = QUERIES.min(sizes.length - first_query);
-        for first_key in (0..first_query + queries).step_by(KEYS) {
-            let keys = KEYS.min(first_query + queries - first_key);
+        for (first_key, keys) in inputs.key_blocks(first_query, queries) {
             score_block(
-                qkv,
-                bias,
+                inputs,
                 sizes,
                 Block {
                     head,
@@ -39,13 +38,14 @@ fn visit_rows(
             );
             for (offset, row) in scores.chunks_exact_mut(keys).take(queries).enumerate() {
                 let query = first_query + offset;
-                let visible = (query + 1).saturating_sub(first_key).min(keys);
+                let Row { seen, near, visible } = inputs.row(query, first_key, keys);
                 let lse = log_sum_exp[query * sizes.heads + head];
                 let (row, logs) = (&mut row[..visible], &mut logs[..visible]);
                 for (log, score) in logs.iter_mut().zip(&*row) {
                     *log = (score - lse).max(LOG_MIN);
                 }
                 exp_all(row, lse);
+                row[seen..near].fill(0.0);
                 visit(query, first_key, row, logs);
             }
         }
@@ -55,8 +55,7 @@ fn visit_rows(
 /// The attention of one head of the first window as a [`Raster`](crate::engine::Raster)'s data,
 /// `[side][side]` with side ≤ T.
 pub fn capture_attention(
-    qkv: &[f32],
-    bias: Option<&[f32]>,
+    inputs: &Inputs,
     log_sum_exp: &[f32],
     sizes: &Sizes,
     head: usize,
@@ -64,7 +63,7 @@ pub fn capture_attention(
 ) -> Vec<f32> {
     let length = sizes.length;
     let mut sums = vec![0.0_f64; side * side];
-    visit_rows(qkv, bias, log_sum_exp, sizes, head, |query, first_key, row, _| {
+    visit_rows(inputs, log_sum_exp, sizes, head, |query, first_key, row, _| {
         let line = query * side / length * side;
         for (offset, p) in row.iter().enumerate() {
             sums[line + (first_key + offset) * side / length] += f64::from(*p);
@@ -90,24 +89,17 @@ pub struct ByDistance {
 
 /// Mean attention by distance of every head of the first window, and what each distance adds to the
 /// entropy of its queries.
-pub fn capture_profile(qkv: &[f32], bias: Option<&[f32]>, log_sum_exp: &[f32], sizes: &Sizes) -> ByDistance {
+pub fn capture_profile(inputs: &Inputs, log_sum_exp: &[f32], sizes: &Sizes) -> ByDistance {
     let length = sizes.length;
     let heads = map(sizes.heads, |head| {
         let mut sums = vec![[0.0_f64; 2]; length];
-        visit_rows(
-            qkv,
-            bias,
-            log_sum_exp,
-            sizes,
-            head,
-            |query, first_key, row, logs| {
-                for (offset, (&p, &log)) in row.iter().zip(logs).enumerate() {
-                    let [weight, entropy] = &mut sums[query - first_key - offset];
-                    *weight += f64::from(p);
-                    *entropy -= f64::from(p * log);
-                }
-            },
-        );
+        visit_rows(inputs, log_sum_exp, sizes, head, |query, first_key, row, logs| {
+            for (offset, (&p, &log)) in row.iter().zip(logs).enumerate() {
+                let [weight, entropy] = &mut sums[query - first_key - offset];
+                *weight += f64::from(p);
+                *entropy -= f64::from(p * log);
+            }
+        });
         sums
     });
     let mean = |part: usize| {
@@ -128,7 +120,7 @@ pub fn capture_profile(qkv: &[f32], bias: Option<&[f32]>, log_sum_exp: &[f32], s
 #[cfg(test)]
 mod tests {
     use super::super::attention::attention;
-    use super::super::attention::tests::{numbers, probabilities};
+    use super::super::attention::tests::{fars, numbers, probabilities};
     use super::*;
     use crate::engine::Profile;
 
@@ -144,42 +136,51 @@ mod tests {
             };
             let qkv = numbers(length * 3 * sizes.d_model(), 3);
             let bias: Vec<f32> = (0..heads * length).map(|i| -0.01 * (i % length) as f32).collect();
-            let (mut out, mut lse) = (vec![0.0; length * sizes.d_model()], vec![0.0; length * heads]);
-            attention(&qkv, Some(&bias), &sizes, &mut out, &mut lse);
-            let profile = capture_profile(&qkv, Some(&bias), &lse, &sizes);
-            let profile = Profile::new((1, heads, length), profile.weight, &profile.entropy);
-            for head in 0..heads {
-                let p = probabilities(&qkv, Some(&bias), &sizes, 0, head);
-                for n in 0..length {
-                    let exact = (n..length).map(|i| p[i * length + i - n]).sum::<f64>() / (length - n) as f64;
-                    assert!((f64::from(profile.data[head * length + n]) - exact).abs() < 1e-6);
-                }
-                let rows = p.iter().map(|&p| if p > 0.0 { -p * p.ln() } else { 0.0 });
-                let exact = rows.sum::<f64>() / length as f64;
-                let entropy = f64::from(profile.entropy[head]);
-                assert!((entropy - exact).abs() < 1e-5, "{length}: {entropy} {exact}");
-            }
-            // A raster of a cell a query, and thumbnails whose cells are not all of one size.
-            for (head, side) in (0..heads).flat_map(|head| [512, 48, 5].map(|side| (head, side))) {
-                let side = length.min(side);
-                let p = probabilities(&qkv, Some(&bias), &sizes, 0, head);
-                let raster = capture_attention(&qkv, Some(&bias), &lse, &sizes, head, side);
-                let mut exact = vec![0.0; side * side];
-                let mut queries = vec![0.0; side];
-                for i in 0..length {
-                    queries[i * side / length] += 1.0;
-                    for j in 0..=i {
-                        exact[i * side / length * side + j * side / length] += p[i * length + j];
+            let far_qk = numbers(length * 2 * sizes.d_model(), 4);
+            for far in fars(&far_qk) {
+                let inputs = Inputs {
+                    qkv: &qkv,
+                    bias: Some(&bias),
+                    far,
+                };
+                let (mut out, mut lse) = (vec![0.0; length * sizes.d_model()], vec![0.0; length * heads]);
+                attention(&inputs, &sizes, &mut out, &mut lse);
+                let profile = capture_profile(&inputs, &lse, &sizes);
+                let profile = Profile::new((1, heads, length), profile.weight, &profile.entropy);
+                for head in 0..heads {
+                    let p = probabilities(&inputs, &sizes, 0, head);
+                    for n in 0..length {
+                        let exact =
+                            (n..length).map(|i| p[i * length + i - n]).sum::<f64>() / (length - n) as f64;
+                        assert!((f64::from(profile.data[head * length + n]) - exact).abs() < 1e-6);
                     }
+                    let rows = p.iter().map(|&p| if p > 0.0 { -p * p.ln() } else { 0.0 });
+                    let exact = rows.sum::<f64>() / length as f64;
+                    let entropy = f64::from(profile.entropy[head]);
+                    assert!((entropy - exact).abs() < 1e-5, "{length}: {entropy} {exact}");
                 }
-                for (at, value) in raster.iter().enumerate() {
-                    assert!(
-                        (f64::from(*value) - exact[at] / queries[at / side]).abs() < 2e-6,
-                        "{length} {at}"
-                    );
-                }
-                for row in raster.chunks_exact(side) {
-                    assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                // A raster of a cell a query, and thumbnails whose cells are not all of one size.
+                for (head, side) in (0..heads).flat_map(|head| [512, 48, 5].map(|side| (head, side))) {
+                    let side = length.min(side);
+                    let p = probabilities(&inputs, &sizes, 0, head);
+                    let raster = capture_attention(&inputs, &lse, &sizes, head, side);
+                    let mut exact = vec![0.0; side * side];
+                    let mut queries = vec![0.0; side];
+                    for i in 0..length {
+                        queries[i * side / length] += 1.0;
+                        for j in 0..=i {
+                            exact[i * side / length * side + j * side / length] += p[i * length + j];
+                        }
+                    }
+                    for (at, value) in raster.iter().enumerate() {
+                        assert!(
+                            (f64::from(*value) - exact[at] / queries[at / side]).abs() < 2e-6,
+                            "{length} {at}"
+                        );
+                    }
+                    for row in raster.chunks_exact(side) {
+                        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                    }
                 }
             }
         }

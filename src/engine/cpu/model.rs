@@ -1,13 +1,10 @@
-use super::activation::activation;
-use super::attention::{Sizes, attention};
+use super::attention::Sizes;
 use super::capture::{capture_attention, capture_profile};
 use super::embed::embed;
-use super::layer_norm::layer_norm;
-use super::linear::{Then, linear};
+use super::layer::{Activations, norm};
 use super::nll::{logits_of, nll};
 use super::parallel::map;
 use super::parameters::{self, Parameters};
-use super::rotate::{Turn, rotate};
 use super::tables::TablesF32;
 use crate::encoding::{Encoding, Window};
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
@@ -115,65 +112,27 @@ impl Model {
             &mut x,
             d,
         );
-        let mut normed = vec![0.0; rows * d];
-        let mut qkv = vec![0.0; rows * 3 * d];
-        let mut attended = vec![0.0; rows * d];
-        let mut log_sum_exp = vec![0.0; rows * config.heads];
-        let mut up = vec![0.0; rows * config.d_ff];
-        let mut active = vec![0.0; rows * config.d_ff];
+        let mut now = Activations::new(config, tables, &sizes);
         let thumbnail_side = captures.thumbnail_side(length);
         let (mut weight, mut entropy, mut thumbnails) = (Vec::new(), Vec::new(), Vec::new());
-        let norm = |x: &[f32], norm: parameters::Norm, out: &mut [f32]| {
-            layer_norm(x, norm.weight, norm.bias, config.norm_epsilon, out);
-        };
         for (index, layer) in parameters.layers.iter().enumerate() {
-            norm(&x, layer.attention_norm, &mut normed);
-            linear(
-                &normed,
-                layer.qkv.weight,
-                layer.qkv.bias,
-                &mut qkv,
-                d,
-                Then::Store,
-            );
-            if let Some(rotation) = &tables.rotation {
-                rotate(&mut qkv, rotation, config.heads, config.d_head(), Turn::Forward);
-            }
-            let bias = tables.bias.as_deref();
-            attention(&qkv, bias, &sizes, &mut attended, &mut log_sum_exp);
+            now.attend(config, layer, tables, &sizes, &mut x);
+            let (inputs, log_sum_exp) = (now.inputs(tables), &now.log_sum_exp);
             if captures.profile {
-                let layer = capture_profile(&qkv, bias, &log_sum_exp, &sizes);
+                let layer = capture_profile(&inputs, log_sum_exp, &sizes);
                 weight.extend(layer.weight);
                 entropy.extend(layer.entropy);
             }
             if let Some(side) = thumbnail_side {
-                let one = |head| capture_attention(&qkv, bias, &log_sum_exp, &sizes, head, side);
+                let one = |head| capture_attention(&inputs, log_sum_exp, &sizes, head, side);
                 thumbnails.extend(map(config.heads, one).concat());
             }
             if let Some(chosen) = captures.attention.filter(|chosen| chosen.layer == index) {
                 let side = length.min(RASTER_SIDE_MAX);
-                let data = capture_attention(&qkv, bias, &log_sum_exp, &sizes, chosen.head, side);
+                let data = capture_attention(&inputs, log_sum_exp, &sizes, chosen.head, side);
                 output.attention = Some(Raster { side, data });
             }
-            linear(
-                &attended,
-                layer.out.weight,
-                layer.out.bias,
-                &mut x,
-                d,
-                Then::Residual,
-            );
-            norm(&x, layer.mlp_norm, &mut normed);
-            linear(&normed, layer.up.weight, layer.up.bias, &mut up, d, Then::Store);
-            activation(config.activation, &up, &mut active);
-            linear(
-                &active,
-                layer.down.weight,
-                layer.down.bias,
-                &mut x,
-                config.d_ff,
-                Then::Residual,
-            );
+            now.mlp(config, layer, &mut x);
         }
         if captures.profile {
             let shape = (config.layers, config.heads, length);
@@ -185,7 +144,8 @@ impl Model {
             side,
             data: thumbnails,
         });
-        norm(&x, parameters.final_norm, &mut normed);
+        let mut normed = vec![0.0; rows * d];
+        norm(config, &x, parameters.final_norm, &mut normed);
         Ok(normed)
     }
 }

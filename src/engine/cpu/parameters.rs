@@ -14,6 +14,8 @@ pub struct Parameters<'a> {
 pub struct Layer<'a> {
     pub attention_norm: Norm<'a>,
     pub qkv: Linear<'a>,
+    /// `[H]`, where keys are smeared.
+    pub smear: Option<&'a [f32]>,
     pub out: Linear<'a>,
     pub mlp_norm: Norm<'a>,
     pub up: Linear<'a>,
@@ -89,6 +91,10 @@ impl<'a> Parameters<'a> {
             Ok(Layer {
                 attention_norm: norm(format!("layers.{index}.attention_norm"))?,
                 qkv: linear(format!("layers.{index}.attention.qkv"))?,
+                smear: config
+                    .smeared_keys
+                    .then(|| get(format!("layers.{index}.attention.smear")))
+                    .transpose()?,
                 out: linear(format!("layers.{index}.attention.out"))?,
                 mlp_norm: norm(format!("layers.{index}.mlp_norm"))?,
                 up: linear(format!("layers.{index}.mlp.up"))?,

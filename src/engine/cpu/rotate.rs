@@ -1,42 +1,133 @@
-//! Turning pairs of dimensions of queries and keys (rotary).
+//! Turning pairs of dimensions of queries and keys (rotary and its relatives).
 
 use super::parallel::{ROWS, pieces};
 use super::tables::RotationF32;
+use crate::encoding::Pairing;
 
 /// Which way to turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Forward,
-    /// The inverse; it carries gradients back.
+    /// The transpose, which carries gradients back; the inverse where no row scales.
     Back,
 }
 
-/// Turns q and k in `qkv[windows · T][3 · d_model]` in place, every head by the same angles;
-/// dimensions of a head past `2 · pairs` stay.
-pub fn rotate(qkv: &mut [f32], rotation: &RotationF32, heads: usize, d_head: usize, turn: Turn) {
-    use crate::encoding::Pairing;
+/// Turns queries and keys in place, every head by the same angles, keys by those of their own where the
+/// rotation has them; dimensions of a head past `2 · pairs` stay. Rows of `qk[windows · T][width]` begin
+/// with q and k, each `[d_model]`: qkv, or what [`copy_qk`](super::copy_qk::copy_qk) made.
+pub fn rotate(qk: &mut [f32], width: usize, rotation: &RotationF32, heads: usize, d_head: usize, turn: Turn) {
     let pairs = rotation.pairs;
     let length = rotation.cos.len() / pairs;
-    let width = 3 * heads * d_head;
+    let d_model = heads * d_head;
     let sign = if turn == Turn::Forward { 1.0 } else { -1.0 };
-    pieces(qkv, ROWS * width, |index, qkv| {
-        for (offset, row) in qkv.chunks_exact_mut(width).enumerate() {
+    let [key_cos, key_sin] = match &rotation.keys {
+        Some([cos, sin]) => [cos, sin],
+        None => [&rotation.cos, &rotation.sin],
+    };
+    let parts = [[&rotation.cos, &rotation.sin], [key_cos, key_sin]];
+    pieces(qk, ROWS * width, |index, qk| {
+        for (offset, row) in qk.chunks_exact_mut(width).enumerate() {
             let position = (index * ROWS + offset) % length;
-            let cos = &rotation.cos[position * pairs..(position + 1) * pairs];
-            let sin = &rotation.sin[position * pairs..(position + 1) * pairs];
-            // The first 2 · heads blocks of d_head are the queries and keys.
-            for head in row[..2 * heads * d_head].chunks_exact_mut(d_head) {
-                for pair in 0..pairs {
-                    let (first, second) = match rotation.pairing {
-                        Pairing::Halves => (pair, pair + pairs),
-                        Pairing::Interleaved => (2 * pair, 2 * pair + 1),
-                    };
-                    let (a, b) = (head[first], head[second]);
-                    let (cos, sin) = (cos[pair], sign * sin[pair]);
-                    head[first] = a * cos - b * sin;
-                    head[second] = a * sin + b * cos;
+            let at = position * pairs..(position + 1) * pairs;
+            for (part, [cos, sin]) in row.chunks_exact_mut(d_model).zip(parts) {
+                let (cos, sin) = (&cos[at.clone()], &sin[at.clone()]);
+                for head in part.chunks_exact_mut(d_head) {
+                    for pair in 0..pairs {
+                        let (first, second) = match rotation.pairing {
+                            Pairing::Halves => (pair, pair + pairs),
+                            Pairing::Interleaved => (2 * pair, 2 * pair + 1),
+                        };
+                        let (a, b) = (head[first], head[second]);
+                        let (cos, sin) = (cos[pair], sign * sin[pair]);
+                        head[first] = a * cos - b * sin;
+                        head[second] = a * sin + b * cos;
+                    }
                 }
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attention::tests::numbers;
+    use super::*;
+
+    /// Rows that turn and scale, keys otherwise than queries.
+    fn rotation(length: usize, pairs: usize, pairing: Pairing) -> RotationF32 {
+        let table = |seed| numbers(length * pairs, seed).iter().map(|x| 1.5 * x).collect();
+        RotationF32 {
+            pairing,
+            pairs,
+            cos: table(1),
+            sin: table(2),
+            keys: Some([table(3), table(4)]),
+        }
+    }
+
+    #[test]
+    fn queries_and_keys_are_turned_by_their_own_tables_and_nothing_else_is() {
+        let (windows, length, heads, d_head, pairs) = (2, 70, 3, 5, 2);
+        let d = heads * d_head;
+        for (pairing, width) in [(Pairing::Halves, 3 * d), (Pairing::Interleaved, 2 * d)] {
+            let rotation = rotation(length, pairs, pairing);
+            let before = numbers(windows * length * width, 5);
+            let mut after = before.clone();
+            rotate(&mut after, width, &rotation, heads, d_head, Turn::Forward);
+            let keys = rotation.keys.as_ref().unwrap();
+            for row in 0..windows * length {
+                for column in 0..width {
+                    let (part, c) = (column / d, column % d_head);
+                    let at = row * width + column - c;
+                    let (pair, is_first) = match pairing {
+                        Pairing::Halves => (c % pairs, c < pairs),
+                        Pairing::Interleaved => (c / 2, c % 2 == 0),
+                    };
+                    let [cos, sin] = if part == 0 {
+                        [&rotation.cos, &rotation.sin]
+                    } else {
+                        [&keys[0], &keys[1]]
+                    };
+                    let exact = if c >= 2 * pairs || part == 2 {
+                        before[at + c]
+                    } else {
+                        let angle = row % length * pairs + pair;
+                        let (first, second) = match pairing {
+                            Pairing::Halves => (at + pair, at + pair + pairs),
+                            Pairing::Interleaved => (at + 2 * pair, at + 2 * pair + 1),
+                        };
+                        let (a, b) = (before[first], before[second]);
+                        if is_first {
+                            a * cos[angle] - b * sin[angle]
+                        } else {
+                            a * sin[angle] + b * cos[angle]
+                        }
+                    };
+                    assert!((after[at + c] - exact).abs() < 1e-6, "{pairing:?} {row} {column}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn back_is_the_transpose_also_of_rows_that_scale() {
+        let (length, heads, d_head) = (9, 2, 6);
+        let width = 3 * heads * d_head;
+        for pairing in [Pairing::Halves, Pairing::Interleaved] {
+            let rotation = rotation(length, 3, pairing);
+            let (x, y) = (numbers(length * width, 6), numbers(length * width, 7));
+            let turned = |values: &[f32], turn| {
+                let mut values = values.to_vec();
+                rotate(&mut values, width, &rotation, heads, d_head, turn);
+                values
+            };
+            let dot = |a: &[f32], b: &[f32]| -> f64 {
+                a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+            };
+            // ⟨R x, y⟩ = ⟨x, Rᵀ y⟩
+            let there = dot(&turned(&x, Turn::Forward), &y);
+            let back = dot(&x, &turned(&y, Turn::Back));
+            assert!((there - back).abs() < 1e-5, "{pairing:?}: {there} {back}");
+        }
+    }
 }

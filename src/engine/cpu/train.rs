@@ -1,13 +1,15 @@
-use super::activation::{activation, activation_backward};
-use super::attention::attention;
+use super::activation::activation_backward;
+use super::attention::Sizes;
 use super::attention_backward::{Saved, attention_backward};
 use super::embed::{embed, embed_backward};
-use super::layer_norm::{layer_norm, layer_norm_backward};
-use super::linear::{Then, linear, linear_backward_bias, linear_backward_input, linear_backward_weight};
+use super::layer::{Activations, norm};
+use super::layer_norm::layer_norm_backward;
+use super::linear::{linear_backward_bias, linear_backward_input, linear_backward_weight};
 use super::model::sizes;
 use super::nll::nll_backward;
 use super::parameters::{self, Linear, Norm, Parameters};
 use super::rotate::{Turn, rotate};
+use super::smear::{shares, smear_backward};
 use super::tables::TablesF32;
 use crate::encoding::{Bias, Positional, Shape, Table, Tables};
 use crate::engine::{Batch, EngineError};
@@ -25,16 +27,9 @@ pub struct Trainee {
 struct Kept {
     /// The residual stream before the layer, `[rows][d]`.
     x: Vec<f32>,
-    normed: Vec<f32>,
-    qkv: Vec<f32>,
-    attended: Vec<f32>,
-    log_sum_exp: Vec<f32>,
     /// The residual stream before the MLP.
     middle: Vec<f32>,
-    middle_normed: Vec<f32>,
-    /// `[rows][d_ff]`, before and after the activation.
-    up: Vec<f32>,
-    active: Vec<f32>,
+    now: Activations,
 }
 
 impl Trainee {
@@ -70,8 +65,8 @@ impl Trainee {
     /// that train on random positions.
     ///
     /// # Errors
-    /// A token outside the vocabulary, a length that the encoding cannot serve, or a tensor that
-    /// `gradients` lacks.
+    /// A token outside the vocabulary, a length that the encoding cannot serve, far keys that are treated
+    /// otherwise, or a tensor that `gradients` lacks.
     pub fn loss_and_gradients(
         &self,
         batch: &Batch,
@@ -85,8 +80,12 @@ impl Trainee {
         }
         let shape = config.shape(batch.length());
         let tables = TablesF32::training(config, batch.length(), &self.weights, draw)?;
+        if tables.far.is_some() {
+            return Err(EngineError::FarInTraining);
+        }
         let parameters = Parameters::new(config, &self.weights)?;
-        let (d, rows) = (config.d_model, batch.windows() * batch.length());
+        let sizes = sizes(config, batch);
+        let (d, rows) = (config.d_model, sizes.rows());
         let tokens: Vec<u32> = (0..batch.windows())
             .flat_map(|w| batch.sources(w))
             .copied()
@@ -107,11 +106,19 @@ impl Trainee {
         );
         let mut kept = Vec::with_capacity(config.layers);
         for layer in &parameters.layers {
-            kept.push(self.layer_forward(layer, &tables, batch, &mut x));
+            let mut now = Activations::new(config, &tables, &sizes);
+            let before = x.clone();
+            now.attend(config, layer, &tables, &sizes, &mut x);
+            let middle = x.clone();
+            now.mlp(config, layer, &mut x);
+            kept.push(Kept {
+                x: before,
+                middle,
+                now,
+            });
         }
         let mut hidden = vec![0.0; rows * d];
-        let Norm { weight, bias } = parameters.final_norm;
-        layer_norm(&x, weight, bias, config.norm_epsilon, &mut hidden);
+        norm(config, &x, parameters.final_norm, &mut hidden);
 
         let mut nll = vec![0.0; rows];
         let mut dlogits = vec![0.0; rows * config.vocabulary];
@@ -142,7 +149,7 @@ impl Trainee {
                 layer,
                 kept,
                 &tables,
-                batch,
+                &sizes,
                 &name,
                 &mut dx,
                 dbias.as_deref_mut(),
@@ -163,85 +170,6 @@ impl Trainee {
         Ok(nll)
     }
 
-    /// Moves `x` through a layer and keeps what the way back needs.
-    fn layer_forward(
-        &self,
-        layer: &parameters::Layer,
-        tables: &TablesF32,
-        batch: &Batch,
-        x: &mut [f32],
-    ) -> Kept {
-        let config = &self.config;
-        let sizes = sizes(config, batch);
-        let (d, rows) = (config.d_model, sizes.rows());
-        let mut kept = Kept {
-            x: x.to_vec(),
-            normed: vec![0.0; rows * d],
-            qkv: vec![0.0; rows * 3 * d],
-            attended: vec![0.0; rows * d],
-            log_sum_exp: vec![0.0; rows * config.heads],
-            middle: Vec::new(),
-            middle_normed: vec![0.0; rows * d],
-            up: vec![0.0; rows * config.d_ff],
-            active: vec![0.0; rows * config.d_ff],
-        };
-        let Norm { weight, bias } = layer.attention_norm;
-        layer_norm(x, weight, bias, config.norm_epsilon, &mut kept.normed);
-        linear(
-            &kept.normed,
-            layer.qkv.weight,
-            layer.qkv.bias,
-            &mut kept.qkv,
-            d,
-            Then::Store,
-        );
-        if let Some(rotation) = &tables.rotation {
-            rotate(
-                &mut kept.qkv,
-                rotation,
-                config.heads,
-                config.d_head(),
-                Turn::Forward,
-            );
-        }
-        attention(
-            &kept.qkv,
-            tables.bias.as_deref(),
-            &sizes,
-            &mut kept.attended,
-            &mut kept.log_sum_exp,
-        );
-        linear(
-            &kept.attended,
-            layer.out.weight,
-            layer.out.bias,
-            x,
-            d,
-            Then::Residual,
-        );
-        kept.middle = x.to_vec();
-        let Norm { weight, bias } = layer.mlp_norm;
-        layer_norm(x, weight, bias, config.norm_epsilon, &mut kept.middle_normed);
-        linear(
-            &kept.middle_normed,
-            layer.up.weight,
-            layer.up.bias,
-            &mut kept.up,
-            d,
-            Then::Store,
-        );
-        activation(config.activation, &kept.up, &mut kept.active);
-        linear(
-            &kept.active,
-            layer.down.weight,
-            layer.down.bias,
-            x,
-            config.d_ff,
-            Then::Residual,
-        );
-        kept
-    }
-
     /// Turns `dx`, the gradient of the residual stream after a layer, into that before it.
     #[allow(clippy::too_many_arguments)]
     fn layer_backward(
@@ -249,20 +177,20 @@ impl Trainee {
         layer: &parameters::Layer,
         kept: &Kept,
         tables: &TablesF32,
-        batch: &Batch,
+        sizes: &Sizes,
         name: &str,
         dx: &mut [f32],
         dbias: Option<&mut [f32]>,
         slots: &mut Gradients,
     ) -> Result<(), EngineError> {
         let config = &self.config;
-        let sizes = sizes(config, batch);
+        let Kept { x, middle, now } = kept;
         let (d, rows) = (config.d_model, sizes.rows());
         let mut dup = vec![0.0; rows * config.d_ff];
         let mut dnormed = vec![0.0; rows * d];
         let to = |part: &str| format!("{name}.{part}");
         linear_back(
-            &kept.active,
+            &now.active,
             dx,
             layer.down,
             &to("mlp.down"),
@@ -270,9 +198,9 @@ impl Trainee {
             &mut dup,
             slots,
         )?;
-        activation_backward(config.activation, &kept.up, &mut dup);
+        activation_backward(config.activation, &now.up, &mut dup);
         linear_back(
-            &kept.middle_normed,
+            &now.mlp_normed,
             &dup,
             layer.up,
             &to("mlp.up"),
@@ -280,11 +208,11 @@ impl Trainee {
             &mut dnormed,
             slots,
         )?;
-        self.norm_backward(&kept.middle, layer.mlp_norm, &to("mlp_norm"), &dnormed, dx, slots)?;
+        self.norm_backward(middle, layer.mlp_norm, &to("mlp_norm"), &dnormed, dx, slots)?;
 
         let mut dattended = vec![0.0; rows * d];
         linear_back(
-            &kept.attended,
+            &now.attended,
             dx,
             layer.out,
             &to("attention.out"),
@@ -293,18 +221,29 @@ impl Trainee {
             slots,
         )?;
         let saved = Saved {
-            qkv: &kept.qkv,
+            qkv: &now.qkv,
             bias: tables.bias.as_deref(),
-            out: &kept.attended,
-            log_sum_exp: &kept.log_sum_exp,
+            out: &now.attended,
+            log_sum_exp: &now.log_sum_exp,
         };
         let mut dqkv = vec![0.0; rows * 3 * d];
-        attention_backward(&saved, &sizes, &dattended, &mut dqkv, dbias);
+        attention_backward(&saved, sizes, &dattended, &mut dqkv, dbias);
         if let Some(rotation) = &tables.rotation {
-            rotate(&mut dqkv, rotation, config.heads, config.d_head(), Turn::Back);
+            rotate(
+                &mut dqkv,
+                3 * d,
+                rotation,
+                config.heads,
+                config.d_head(),
+                Turn::Back,
+            );
+        }
+        if let Some(raw) = layer.smear {
+            let draw = slots.of(&to("attention.smear"))?;
+            smear_backward(&now.unsmeared, &shares(raw), sizes, &mut dqkv, draw);
         }
         linear_back(
-            &kept.normed,
+            &now.normed,
             &dqkv,
             layer.qkv,
             &to("attention.qkv"),
@@ -313,7 +252,7 @@ impl Trainee {
             slots,
         )?;
         self.norm_backward(
-            &kept.x,
+            x,
             layer.attention_norm,
             &to("attention_norm"),
             &dnormed,

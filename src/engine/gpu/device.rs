@@ -43,6 +43,8 @@ impl Device {
         let limits = wgpu::Limits {
             max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
             max_buffer_size: most.max_buffer_size,
+            // What WebGPU promises everywhere; the attention kernels take five.
+            max_storage_buffers_per_shader_stage: 8,
             ..wgpu::Limits::downlevel_defaults().using_resolution(most)
         };
         let descriptor = wgpu::DeviceDescriptor {

@@ -1,5 +1,6 @@
 use super::device::Device;
 use super::recorder::{Recorder, grid};
+use super::scores::Inputs;
 use crate::encoding::Pairing;
 use crate::engine::cpu::attention::Sizes;
 use std::ops::Range;
@@ -10,6 +11,8 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("embed", include_str!("shaders/embed.wgsl")),
     ("layer_norm", include_str!("shaders/layer_norm.wgsl")),
     ("linear", include_str!("shaders/linear.wgsl")),
+    ("copy_qk", include_str!("shaders/copy_qk.wgsl")),
+    ("smear", include_str!("shaders/smear.wgsl")),
     ("rotate", include_str!("shaders/rotate.wgsl")),
     ("attention", include_str!("shaders/attention.wgsl")),
     ("nll", include_str!("shaders/nll.wgsl")),
@@ -42,6 +45,8 @@ pub struct Kernels {
     embed: wgpu::ComputePipeline,
     layer_norm: wgpu::ComputePipeline,
     linear: wgpu::ComputePipeline,
+    copy_qk: wgpu::ComputePipeline,
+    smear: wgpu::ComputePipeline,
     rotate: wgpu::ComputePipeline,
     attention: wgpu::ComputePipeline,
     nll: wgpu::ComputePipeline,
@@ -100,6 +105,8 @@ impl Kernels {
             embed: pipeline("embed"),
             layer_norm: pipeline("layer_norm"),
             linear: pipeline("linear"),
+            copy_qk: pipeline("copy_qk"),
+            smear: pipeline("smear"),
             rotate: pipeline("rotate"),
             attention: pipeline("attention"),
             nll: pipeline("nll"),
@@ -178,25 +185,63 @@ impl Kernels {
         to.add(&self.linear, &parameters, &[x, weight, bias, out], groups);
     }
 
-    /// Turns q and k of `qkv[rows][3 · d_model]` in place.
+    /// `out[rows][2 · d_model]`, the queries and keys of `qkv[rows][3 · d_model]`.
+    pub fn copy_qk<'a>(&'a self, to: &mut Recorder<'a>, sizes: &Sizes, qkv: &'a Buffer, out: &'a Buffer) {
+        let (rows, d_model) = (sizes.rows(), sizes.d_model());
+        to.add(
+            &self.copy_qk,
+            &[rows as u32, d_model as u32],
+            &[qkv, out],
+            grid((rows * 2 * d_model).div_ceil(64)),
+        );
+    }
+
+    /// Mixes the keys of `qkv[rows][3 · d_model]` with those before them, by the shares `share[H]`; `before` is
+    /// what [`copy_qk`](Self::copy_qk) made of it.
+    pub fn smear<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        before: &'a Buffer,
+        share: &'a Buffer,
+        sizes: &Sizes,
+        qkv: &'a Buffer,
+    ) {
+        let rows = sizes.rows();
+        let parameters = [rows, sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
+        to.add(
+            &self.smear,
+            &parameters,
+            &[before, share, qkv],
+            grid((rows * sizes.d_model()).div_ceil(64)),
+        );
+    }
+
+    /// Turns q and k in place, by cosines and sines of queries and of keys; rows of `qk[rows][width]` begin
+    /// with them.
+    #[allow(clippy::too_many_arguments)]
     pub fn rotate<'a>(
         &'a self,
         to: &mut Recorder<'a>,
         sizes: &Sizes,
         (pairing, pairs): (Pairing, usize),
-        cos: &'a Buffer,
-        sin: &'a Buffer,
-        qkv: &'a Buffer,
+        [[cos, sin], [key_cos, key_sin]]: [&'a [Buffer; 2]; 2],
+        qk: &'a Buffer,
+        width: usize,
     ) {
         let rows = sizes.rows();
-        let interleaved = u32::from(pairing == Pairing::Interleaved);
-        let [length, heads, d_head] = [sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
-        let parameters = [rows as u32, length, heads, d_head, pairs as u32, interleaved];
-        let count = rows * 2 * sizes.heads * pairs;
+        let interleaved = usize::from(pairing == Pairing::Interleaved);
+        let Sizes {
+            length,
+            heads,
+            d_head,
+            ..
+        } = *sizes;
+        let parameters = [rows, length, heads, d_head, pairs, interleaved, width].map(|size| size as u32);
+        let count = rows * 2 * heads * pairs;
         to.add(
             &self.rotate,
             &parameters,
-            &[cos, sin, qkv],
+            &[cos, sin, key_cos, key_sin, qk],
             grid(count.div_ceil(64)),
         );
     }
@@ -206,10 +251,8 @@ impl Kernels {
     pub fn attention<'a>(
         &'a self,
         to: &mut Recorder<'a>,
+        inputs: Inputs<'a>,
         sizes: &Sizes,
-        qkv: &'a Buffer,
-        bias: &'a Buffer,
-        has_bias: bool,
         out: &'a Buffer,
         softmax: &'a Buffer,
     ) {
@@ -218,10 +261,11 @@ impl Kernels {
             (sizes.windows * sizes.heads) as u32,
             1,
         ];
+        let [qkv, bias, far_qk] = inputs.buffers();
         to.add(
             &self.attention,
-            &head_words(sizes, has_bias),
-            &[qkv, bias, out, softmax],
+            &inputs.words(sizes),
+            &[qkv, bias, far_qk, out, softmax],
             groups,
         );
     }
@@ -248,15 +292,14 @@ impl Kernels {
     pub fn capture_attention<'a>(
         &'a self,
         to: &mut Recorder<'a>,
+        inputs: Inputs<'a>,
         sizes: &Sizes,
         (heads, side, start): (Range<usize>, usize, usize),
-        qkv: &'a Buffer,
-        bias: &'a Buffer,
-        has_bias: bool,
         softmax: &'a Buffer,
         out: &'a Buffer,
     ) {
-        let mut parameters = head_words(sizes, has_bias).to_vec();
+        let mut parameters = inputs.words(sizes).to_vec();
+        let [qkv, bias, far_qk] = inputs.buffers();
         // As many of a workgroup's threads a cell as it has pairs of query and key.
         let pairs = (sizes.length / side).pow(2);
         let share = (pairs + 1).next_power_of_two() / 2;
@@ -266,7 +309,7 @@ impl Kernels {
         to.add(
             &self.capture_attention,
             &parameters,
-            &[qkv, bias, softmax, out],
+            &[qkv, bias, far_qk, softmax, out],
             [columns, side, heads.len()].map(|count| count as u32),
         );
     }
@@ -277,34 +320,21 @@ impl Kernels {
     pub fn capture_profile<'a>(
         &'a self,
         to: &mut Recorder<'a>,
+        inputs: Inputs<'a>,
         sizes: &Sizes,
         (start, entropy): (usize, usize),
-        qkv: &'a Buffer,
-        bias: &'a Buffer,
-        has_bias: bool,
         softmax: &'a Buffer,
         out: &'a Buffer,
     ) {
-        let mut parameters = head_words(sizes, has_bias).to_vec();
+        let mut parameters = inputs.words(sizes).to_vec();
+        let [qkv, bias, far_qk] = inputs.buffers();
         parameters.extend([start as u32, entropy as u32]);
         let groups = [sizes.length.div_ceil(64) as u32, sizes.heads as u32, 1];
         to.add(
             &self.capture_profile,
             &parameters,
-            &[qkv, bias, softmax, out],
+            &[qkv, bias, far_qk, softmax, out],
             groups,
         );
     }
-}
-
-/// The words that the uniforms of attention and both captures begin with.
-fn head_words(sizes: &Sizes, has_bias: bool) -> [u32; 5] {
-    let [length, heads, d_head] = [sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
-    [
-        length,
-        heads,
-        d_head,
-        has_bias.into(),
-        sizes.score_scale.to_bits(),
-    ]
 }

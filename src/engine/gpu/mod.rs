@@ -9,8 +9,11 @@ mod kernels;
 mod model;
 mod plan;
 mod recorder;
+mod scores;
+mod tables;
 
 pub use device::Device;
 pub use kernels::{Kernels, SHADERS, Then};
 pub use model::Model;
 pub use recorder::{Recorded, Recorder};
+pub use scores::{FarInputs, Inputs};

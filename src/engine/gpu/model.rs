@@ -4,6 +4,7 @@ use super::plan::Plan;
 use crate::encoding::{Encoding, Window};
 use crate::engine::cpu::TablesF32;
 use crate::engine::cpu::parameters::{self, Linear, Norm, Parameters};
+use crate::engine::cpu::smear::shares;
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster, Thumbnails};
 use crate::model::{Config, Weights};
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Uploaded {
 pub struct UploadedLayer {
     pub attention_norm: [Buffer; 2],
     pub qkv: [Buffer; 2],
+    /// The shares by which keys are smeared, `[H]`.
+    pub smear: Option<Buffer>,
     pub out: [Buffer; 2],
     pub mlp_norm: [Buffer; 2],
     pub up: [Buffer; 2],
@@ -64,6 +67,7 @@ impl Uploaded {
         let layers = parameters.layers.iter().map(|layer| UploadedLayer {
             attention_norm: norm(layer.attention_norm),
             qkv: linear(layer.qkv, d),
+            smear: layer.smear.map(|raw| device.upload("smear", &shares(raw))),
             out: linear(layer.out, d),
             mlp_norm: norm(layer.mlp_norm),
             up: linear(layer.up, d),
@@ -88,6 +92,7 @@ impl Uploaded {
             let UploadedLayer {
                 attention_norm,
                 qkv,
+                smear: _,
                 out,
                 mlp_norm,
                 up,
@@ -98,6 +103,7 @@ impl Uploaded {
         layers
             .chain([&self.final_norm, &self.output])
             .flatten()
+            .chain(self.layers.iter().filter_map(|layer| layer.smear.as_ref()))
             .chain([&self.embedding])
     }
 }

@@ -2,6 +2,7 @@ use super::device::Device;
 use super::kernels::{Kernels, Then};
 use super::model::Uploaded;
 use super::recorder::{Recorded, Recorder};
+use super::tables::UploadedTables;
 use crate::engine::cpu::TablesF32;
 use crate::engine::cpu::model::sizes;
 use crate::engine::{Batch, Captures, EngineError, RASTER_SIDE_MAX};
@@ -21,6 +22,7 @@ pub struct Plan {
     staging: Buffer,
     /// All other buffers, to be destroyed with the plan.
     others: Vec<Buffer>,
+    tables: UploadedTables,
 }
 
 impl Plan {
@@ -67,19 +69,16 @@ impl Plan {
         let active = floats("mlp", rows * config.d_ff);
         let logits = floats("logits", rows * config.vocabulary);
         let losses = floats("losses", rows * 3);
-        // A kernel's binding must be there even where there is no table.
-        let upload = |table: Option<&[f32]>| device.upload("table", table.unwrap_or(&[0.0; 4]));
-        let input = upload(tables.input.as_deref());
-        let bias = upload(tables.bias.as_deref());
-        let cos = upload(tables.rotation.as_ref().map(|rotation| &rotation.cos[..]));
-        let sin = upload(tables.rotation.as_ref().map(|rotation| &rotation.sin[..]));
+        let tables = UploadedTables::new(device, tables);
+        let needs_copy = config.smeared_keys || tables.far_rotation().is_some();
+        let qk = floats("queries and keys", if needs_copy { rows * 2 * d } else { 1 });
         let side = length.min(RASTER_SIDE_MAX);
         let raster = captures.attention.map(|_| floats("raster", side * side));
         let thumbnails = thumbnails.map(|(side, count)| (side, count, floats("thumbnails", count)));
         let profile = profile_count.map(|count| (count, floats("profile", 2 * count)));
 
         let mut to = Recorder::new(device);
-        let (has_input, has_bias) = (tables.input.is_some(), tables.bias.is_some());
+        let inputs = tables.inputs(&qkv, &qk);
         let scale = config.embedding_scale;
         kernels.embed(
             &mut to,
@@ -87,8 +86,8 @@ impl Plan {
             scale,
             &tokens,
             &uploaded.embedding,
-            &input,
-            has_input,
+            tables.input.as_ref().unwrap_or(&tables.nothing),
+            tables.input.is_some(),
             &x,
         );
         for (index, layer) in uploaded.layers.iter().enumerate() {
@@ -112,30 +111,31 @@ impl Plan {
                 shift,
                 &qkv,
             );
-            if let Some(rotation) = &tables.rotation {
-                kernels.rotate(
-                    &mut to,
-                    &sizes,
-                    (rotation.pairing, rotation.pairs),
-                    &cos,
-                    &sin,
-                    &qkv,
-                );
+            if let Some(share) = &layer.smear {
+                kernels.copy_qk(&mut to, &sizes, &qkv, &qk);
+                kernels.smear(&mut to, &qk, share, &sizes, &qkv);
             }
-            kernels.attention(&mut to, &sizes, &qkv, &bias, has_bias, &attended, &softmax);
+            if let Some(rotation) = tables.far_rotation() {
+                kernels.copy_qk(&mut to, &sizes, &qkv, &qk);
+                rotation.rotate(kernels, &mut to, &sizes, &qk, 2 * d);
+            }
+            if let Some(rotation) = &tables.rotation {
+                rotation.rotate(kernels, &mut to, &sizes, &qkv, 3 * d);
+            }
+            kernels.attention(&mut to, inputs, &sizes, &attended, &softmax);
             if let (Some(raster), Some(chosen)) = (&raster, captures.attention.filter(|of| of.layer == index))
             {
                 let cells = (chosen.head..chosen.head + 1, side, 0);
-                kernels.capture_attention(&mut to, &sizes, cells, &qkv, &bias, has_bias, &softmax, raster);
+                kernels.capture_attention(&mut to, inputs, &sizes, cells, &softmax, raster);
             }
             if let Some((side, _, out)) = &thumbnails {
                 let cells = (0..config.heads, *side, index * config.heads * side * side);
-                kernels.capture_attention(&mut to, &sizes, cells, &qkv, &bias, has_bias, &softmax, out);
+                kernels.capture_attention(&mut to, inputs, &sizes, cells, &softmax, out);
             }
             if let Some((count, profile)) = &profile {
                 let start = index * config.heads * length;
                 let starts = (start, count + start);
-                kernels.capture_profile(&mut to, &sizes, starts, &qkv, &bias, has_bias, &softmax, profile);
+                kernels.capture_profile(&mut to, inputs, &sizes, starts, &softmax, profile);
             }
             let [weight, shift] = &layer.out;
             kernels.linear(
@@ -216,9 +216,7 @@ impl Plan {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let others = vec![
-            x, normed, qkv, attended, softmax, active, logits, input, bias, cos, sin,
-        ];
+        let others = vec![x, normed, qkv, qk, attended, softmax, active, logits];
         Ok(Self {
             windows: sizes.windows,
             length,
@@ -229,6 +227,7 @@ impl Plan {
             results,
             staging,
             others,
+            tables,
         })
     }
 
@@ -276,6 +275,7 @@ impl Drop for Plan {
     fn drop(&mut self) {
         // In the browser dropping a buffer frees nothing.
         self.recorded.destroy();
+        self.tables.destroy();
         for buffer in self
             .others
             .iter()

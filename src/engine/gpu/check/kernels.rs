@@ -1,19 +1,18 @@
 //! Every kernel against its CPU twin, on odd sizes.
 
-use super::{Difference, numbers, tokens};
+use super::{Difference, attention, keys, numbers, tokens};
 use crate::encoding::Pairing;
-use crate::engine::cpu::{self, attention::Sizes, rotate::Turn};
+use crate::engine::EngineError;
+use crate::engine::cpu::{self, attention::Sizes};
 use crate::engine::gpu::device::Device;
 use crate::engine::gpu::kernels::{Kernels, Then, padded, transposed};
 use crate::engine::gpu::recorder::Recorder;
-use crate::engine::{EngineError, RASTER_SIDE_MAX};
 use crate::model::Activation;
-use std::ops::Range;
 use std::sync::Arc;
 use wgpu::Buffer;
 
 /// Runs what was recorded and reads `count` values of `out`.
-async fn run(
+pub(super) async fn run(
     device: &Device,
     recorder: Recorder<'_>,
     out: &Buffer,
@@ -76,15 +75,21 @@ pub async fn kernels(
         };
         let of_width = kernels(d_head);
         for has_bias in [false, true] {
-            attention(device, &of_width, &sizes, has_bias, &mut found).await?;
+            for far in attention::FARS {
+                attention::attention(device, &of_width, &sizes, has_bias, far, &mut found).await?;
+            }
         }
+        found.push(keys::copy_qk(device, &any, &sizes).await?);
+        found.push(keys::smear(device, &any, &sizes).await?);
         if d_head >= 2 {
             for (pairing, pairs) in [
                 (Pairing::Halves, d_head / 2),
                 (Pairing::Interleaved, d_head / 2),
                 (Pairing::Halves, 1),
             ] {
-                found.push(rotate(device, &any, &sizes, pairing, pairs).await?);
+                for has_keys in [false, true] {
+                    found.push(keys::rotate(device, &any, &sizes, (pairing, pairs, has_keys)).await?);
+                }
             }
         }
     }
@@ -219,172 +224,4 @@ async fn nll(
         &expected,
         2e-5,
     ))
-}
-
-async fn rotate(
-    device: &Device,
-    kernels: &Kernels,
-    sizes: &Sizes,
-    pairing: Pairing,
-    pairs: usize,
-) -> Result<Difference, EngineError> {
-    let qkv = numbers(sizes.rows() * 3 * sizes.d_model(), 1);
-    let angles = numbers(sizes.length * pairs, 2);
-    let rotation = cpu::RotationF32 {
-        pairing,
-        pairs,
-        cos: angles.iter().map(|angle| (3.0 * angle).cos()).collect(),
-        sin: angles.iter().map(|angle| (3.0 * angle).sin()).collect(),
-        keys: None,
-    };
-    let mut expected = qkv.clone();
-    cpu::rotate::rotate(&mut expected, &rotation, sizes.heads, sizes.d_head, Turn::Forward);
-    let [cos, sin, out] = [&rotation.cos, &rotation.sin, &qkv].map(|values| device.upload("", values));
-    let mut to = Recorder::new(device);
-    kernels.rotate(&mut to, sizes, (pairing, pairs), &cos, &sin, &out);
-    let got = run(device, to, &out, qkv.len()).await?;
-    Ok(Difference::new(
-        "rotate",
-        format!("{}, {pairing:?}, {pairs} pairs", name(sizes)),
-        &got,
-        &expected,
-        1e-6,
-    ))
-}
-
-fn name(sizes: &Sizes) -> String {
-    let Sizes {
-        windows,
-        length,
-        heads,
-        d_head,
-        ..
-    } = sizes;
-    format!("B {windows}, T {length}, H {heads}, d_head {d_head}")
-}
-
-/// Attention and both captures, which start from what it leaves behind.
-async fn attention(
-    device: &Device,
-    kernels: &Kernels,
-    sizes: &Sizes,
-    has_bias: bool,
-    found: &mut Vec<Difference>,
-) -> Result<(), EngineError> {
-    let qkv = numbers(sizes.rows() * 3 * sizes.d_model(), 1);
-    let table: Vec<f32> = numbers(sizes.heads * sizes.length, 2)
-        .iter()
-        .map(|x| 3.0 * x)
-        .collect();
-    let bias = has_bias.then_some(&table[..]);
-    let mut expected = vec![0.0; sizes.rows() * sizes.d_model()];
-    let mut lse = vec![0.0; sizes.rows() * sizes.heads];
-    cpu::attention::attention(&qkv, bias, sizes, &mut expected, &mut lse);
-    let case = format!("{}, {}", name(sizes), if has_bias { "bias" } else { "no bias" });
-    let (qkv_buffer, bias_buffer) = (device.upload("", &qkv), device.upload("", &table));
-    let out = device.buffer("", expected.len() as u64 * 4);
-    let softmax = device.buffer("", lse.len() as u64 * 8);
-    let mut to = Recorder::new(device);
-    kernels.attention(
-        &mut to,
-        sizes,
-        &qkv_buffer,
-        &bias_buffer,
-        has_bias,
-        &out,
-        &softmax,
-    );
-    let got = run(device, to, &out, expected.len()).await?;
-    found.push(Difference::new("attention", case.clone(), &got, &expected, 1e-5));
-    let stats = run(device, Recorder::new(device), &softmax, 2 * lse.len()).await?;
-    let got: Vec<f32> = stats
-        .as_chunks()
-        .0
-        .iter()
-        .map(|[most, sum]: &[f32; 2]| most + sum.ln())
-        .collect();
-    found.push(Difference::new(
-        "attention",
-        format!("{case}, log-sum-exp"),
-        &got,
-        &lse,
-        1e-5,
-    ));
-
-    let case = (&case[..], sizes, &qkv[..], bias, &lse[..]);
-    let buffers = [&qkv_buffer, &bias_buffer, &softmax];
-    let last = sizes.heads - 1;
-    // The last head as finely as it goes, then all heads in cells of several queries and keys.
-    for (heads, side) in [(last..sizes.heads, RASTER_SIDE_MAX), (0..sizes.heads, 7)] {
-        let cells = (heads, side.min(sizes.length));
-        found.push(capture_attention(device, kernels, case, cells, buffers).await?);
-    }
-    found.extend(capture_profile(device, kernels, case, buffers).await?);
-    Ok(())
-}
-
-/// What the captures of a case start from on the CPU: its name, sizes, qkv, bias and log-sum-exp.
-type Attended<'a> = (&'a str, &'a Sizes, &'a [f32], Option<&'a [f32]>, &'a [f32]);
-
-/// Values that stand before what a capture writes, as those of earlier layers do in a model.
-const BEFORE: usize = 3;
-
-async fn capture_attention(
-    device: &Device,
-    kernels: &Kernels,
-    (case, sizes, qkv, bias, lse): Attended<'_>,
-    (heads, side): (Range<usize>, usize),
-    [qkv_buffer, bias_buffer, softmax]: [&Buffer; 3],
-) -> Result<Difference, EngineError> {
-    let one = |head| cpu::capture::capture_attention(qkv, bias, lse, sizes, head, side);
-    let expected: Vec<f32> = heads.clone().flat_map(one).collect();
-    let case = format!("{case}, heads {heads:?}, side {side}");
-    let count = BEFORE + expected.len();
-    let out = device.buffer("", count as u64 * 4);
-    let mut to = Recorder::new(device);
-    let cells = (heads, side, BEFORE);
-    kernels.capture_attention(
-        &mut to,
-        sizes,
-        cells,
-        qkv_buffer,
-        bias_buffer,
-        bias.is_some(),
-        softmax,
-        &out,
-    );
-    let got = run(device, to, &out, count).await?;
-    let kernel = "capture_attention";
-    Ok(Difference::new(kernel, case, &got[BEFORE..], &expected, 1e-5))
-}
-
-async fn capture_profile(
-    device: &Device,
-    kernels: &Kernels,
-    (case, sizes, qkv, bias, lse): Attended<'_>,
-    [qkv_buffer, bias_buffer, softmax]: [&Buffer; 3],
-) -> Result<[Difference; 2], EngineError> {
-    let expected = cpu::capture::capture_profile(qkv, bias, lse, sizes);
-    let entropy = 2 * BEFORE + expected.weight.len();
-    let count = entropy + expected.entropy.len();
-    let out = device.buffer("", count as u64 * 4);
-    let mut to = Recorder::new(device);
-    kernels.capture_profile(
-        &mut to,
-        sizes,
-        (BEFORE, entropy),
-        qkv_buffer,
-        bias_buffer,
-        bias.is_some(),
-        softmax,
-        &out,
-    );
-    let got = run(device, to, &out, count).await?;
-    let difference = |part: &str, got: &[f32], expected: &[f32]| {
-        Difference::new("capture_profile", format!("{case}, {part}"), got, expected, 1e-5)
-    };
-    Ok([
-        difference("weight", &got[BEFORE..entropy - BEFORE], &expected.weight),
-        difference("entropy", &got[entropy..], &expected.entropy),
-    ])
 }

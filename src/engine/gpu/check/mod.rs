@@ -1,13 +1,16 @@
 //! Every kernel against its CPU twin, on odd sizes: the native tests, the browser tests and the self-check
 //! at start run this same code.
 
+mod attention;
 mod kernels;
+mod keys;
 
 pub use kernels::kernels;
 
 use super::device::Device;
 use super::kernels::Kernels;
-use crate::encoding::{Encoding, Positional};
+use crate::encoding::{Encoding, Positional, Window};
+use crate::engine::cpu::attention::Sizes;
 use crate::engine::{Batch, Captures, EngineError, HeadId, Output, cpu};
 use crate::model::{Config, Init, Tensor, Weights};
 use serde::Serialize;
@@ -65,6 +68,17 @@ pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
+fn name(sizes: &Sizes) -> String {
+    let Sizes {
+        windows,
+        length,
+        heads,
+        d_head,
+        ..
+    } = sizes;
+    format!("B {windows}, T {length}, H {heads}, d_head {d_head}")
+}
+
 fn tokens(count: usize, vocabulary: usize, seed: u32) -> Vec<u32> {
     let scale = vocabulary as f32 / 2.0;
     numbers(count, seed)
@@ -85,6 +99,12 @@ pub fn random_model(encoding: Encoding, heads: usize, d_head: usize) -> (Config,
     ) = (61, 2, 3 * config.d_model + 1, 160);
     config.embedding_scale = (config.d_model as f32).sqrt();
     config.score_scale = 1.0 / (d_head as f32).sqrt();
+    let weights = random_weights(&config);
+    (config, weights)
+}
+
+/// Random weights for that configuration.
+pub fn random_weights(config: &Config) -> Weights {
     let mut weights = Weights::new();
     for (seed, parameter) in (1..).zip(config.parameters()) {
         let deviation = match parameter.init {
@@ -106,7 +126,7 @@ pub fn random_model(encoding: Encoding, heads: usize, d_head: usize) -> (Config,
             },
         );
     }
-    (config, weights)
+    weights
 }
 
 /// Compares a whole forward with all captures on models that together use every kernel and table.
@@ -118,11 +138,21 @@ pub async fn forward(
     kernels: impl Fn(usize) -> Arc<Kernels>,
 ) -> Result<Vec<Difference>, EngineError> {
     let mut found = Vec::new();
-    for (name, length, windows) in [("rotary", 70, 2), ("alibi", 130, 1), ("sinusoidal", 33, 3)] {
+    let window = Some(Window { keys: 20, sinks: 3 });
+    for (name, length, windows, window) in [
+        ("rotary", 70, 2, window),
+        ("alibi", 130, 1, None),
+        ("alibi", 70, 1, window),
+        ("sinusoidal", 33, 3, None),
+    ] {
         let Some(encoding) = Encoding::from_name(name) else {
             continue;
         };
-        let (config, weights) = random_model(encoding, 3, 8);
+        let (mut config, _) = random_model(encoding, 3, 8);
+        // With a window or without, with smeared keys or without: as the kernels are few, so are the models.
+        config.window = window;
+        config.smeared_keys = name == "rotary";
+        let weights = random_weights(&config);
         let batch = Batch::new(
             tokens(windows * (length + 1), config.vocabulary, 9),
             windows,
@@ -137,7 +167,10 @@ pub async fn forward(
         let expected = cpu::Model::new(&config, &weights)?.forward(&batch, &captures)?;
         let mut model = super::Model::with_kernels(device, kernels(config.d_head()), &config, &weights)?;
         let got = model.forward(&batch, &captures).await?;
-        let case = format!("{name}, T {length}");
+        let case = format!(
+            "{name}, T {length}{}",
+            if window.is_some() { ", window" } else { "" }
+        );
         let raster = |output: &Output| output.attention.clone().map_or(Vec::new(), |raster| raster.data);
         let thumbnails = |output: &Output| output.thumbnails.clone().map_or(Vec::new(), |all| all.data);
         let profile = |output: &Output| output.profile.clone().map_or(Vec::new(), |profile| profile.data);

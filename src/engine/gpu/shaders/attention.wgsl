@@ -1,13 +1,16 @@
 // Twin of cpu/attention.rs: causal attention with an online softmax. A workgroup takes 64 queries of one
-// head of one window and walks over tiles of 16 keys; a thread keeps one query.
-struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32 }
+// head of one window and walks over tiles of 16 keys, first the far ones, then the near; a thread keeps one
+// query.
+struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, far_from: u32, far_keys: u32, far_last: u32, has_far_qk: u32 }
 
 @group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> out: array<f32>;
+// [rows][2 · d_model]: queries and keys turned as far ones are, if they turn otherwise than in qkv.
+@group(0) @binding(3) var<storage, read> far_qk: array<f32>;
+@group(0) @binding(4) var<storage, read_write> out: array<f32>;
 // [rows][heads]: the largest score, and the sum of the exponentials of the scores less it.
-@group(0) @binding(4) var<storage, read_write> softmax: array<vec2<f32>>;
+@group(0) @binding(5) var<storage, read_write> softmax: array<vec2<f32>>;
 
 // Vectors of four in a head, ⌈d_head / 4⌉: the program writes the model's own here.
 const VECTORS: u32 = 6u;
@@ -30,6 +33,16 @@ fn load(start: u32, vector: u32) -> vec4<f32> {
     return four;
 }
 
+fn load_far(start: u32, vector: u32) -> vec4<f32> {
+    var four = vec4<f32>(0.0);
+    let c = vector * 4u;
+    if c < p.d_head { four.x = far_qk[start + c]; }
+    if c + 1u < p.d_head { four.y = far_qk[start + c + 1u]; }
+    if c + 2u < p.d_head { four.z = far_qk[start + c + 2u]; }
+    if c + 3u < p.d_head { four.w = far_qk[start + c + 3u]; }
+    return four;
+}
+
 @compute @workgroup_size(QUERIES)
 fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {
     let first_query = group.x * QUERIES;
@@ -39,57 +52,82 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     let width = 3u * d_model;
     let query = first_query + thread;
     let is_query = query < p.length;
-    let at = (first_row + min(query, p.length - 1u)) * width + head * p.d_head;
+    let row = first_row + min(query, p.length - 1u);
+    // Keys from this one on are near, those before it far.
+    let first_near = query + 1u - min(query + 1u, p.far_from);
     var q: array<vec4<f32>, VECTORS>;
     var sum: array<vec4<f32>, VECTORS>;
-    for (var c = 0u; c < VECTORS; c++) {
-        q[c] = load(at, c) * p.score_scale;
-        sum[c] = vec4<f32>(0.0);
-    }
+    for (var c = 0u; c < VECTORS; c++) { sum[c] = vec4<f32>(0.0); }
     var largest = MASKED;
     var total = 0.0;
-    let end = min(first_query + QUERIES, p.length);
-    for (var first_key = 0u; first_key < end; first_key += KEYS) {
-        for (var cell = thread; cell < KEYS * VECTORS; cell += QUERIES) {
-            let key = min(first_key + cell / VECTORS, p.length - 1u);
-            let start = (first_row + key) * width + head * p.d_head;
-            keys[cell] = load(start + d_model, cell % VECTORS);
-            values[cell] = load(start + 2u * d_model, cell % VECTORS);
+    let all = min(first_query + QUERIES, p.length);
+    for (var part = 0u; part < 2u; part++) {
+        let is_far = part == 0u;
+        let is_turned = is_far && p.has_far_qk != 0u;
+        // This part's keys for any of the queries, and for this one.
+        var begin = 0u;
+        var end = min(all - min(all, p.far_from), p.far_keys);
+        var first = 0u;
+        var last = min(first_near, p.far_keys);
+        var position = min(query, p.far_last);
+        if !is_far {
+            begin = first_query + 1u - min(first_query + 1u, p.far_from);
+            end = all;
+            first = first_near;
+            last = query + 1u;
+            position = query;
         }
-        workgroupBarrier();
-        if is_query && first_key <= query {
-            var scores: array<f32, KEYS>;
-            var most = largest;
-            for (var j = 0u; j < KEYS; j++) {
-                let key = first_key + j;
-                var score = MASKED;
-                if key <= query {
-                    var products = vec4<f32>(0.0);
-                    for (var c = 0u; c < VECTORS; c++) { products += q[c] * keys[j * VECTORS + c]; }
-                    score = products.x + products.y + products.z + products.w;
-                    if p.has_bias != 0u { score += bias[head * p.length + query - key]; }
-                }
-                scores[j] = score;
-                most = max(most, score);
-            }
-            let shrink = exp(max(largest - most, -100.0));
-            largest = most;
-            total *= shrink;
-            for (var c = 0u; c < VECTORS; c++) { sum[c] *= shrink; }
-            var tile = 0.0;
-            for (var j = 0u; j < KEYS; j++) {
-                if first_key + j <= query {
-                    let weight = exp(max(scores[j] - most, -100.0));
-                    tile += weight;
-                    for (var c = 0u; c < VECTORS; c++) { sum[c] += weight * values[j * VECTORS + c]; }
-                }
-            }
-            total += tile;
+        if begin >= end { continue; }
+        for (var c = 0u; c < VECTORS; c++) {
+            if is_turned { q[c] = load_far(row * 2u * d_model + head * p.d_head, c) * p.score_scale; }
+            else { q[c] = load(row * width + head * p.d_head, c) * p.score_scale; }
         }
-        workgroupBarrier();
+        for (var first_key = begin; first_key < end; first_key += KEYS) {
+            for (var cell = thread; cell < KEYS * VECTORS; cell += QUERIES) {
+                let key_row = first_row + min(first_key + cell / VECTORS, p.length - 1u);
+                let start = key_row * width + head * p.d_head;
+                if is_turned {
+                    keys[cell] = load_far(key_row * 2u * d_model + d_model + head * p.d_head, cell % VECTORS);
+                } else {
+                    keys[cell] = load(start + d_model, cell % VECTORS);
+                }
+                values[cell] = load(start + 2u * d_model, cell % VECTORS);
+            }
+            workgroupBarrier();
+            if is_query && first_key < last && first_key + KEYS > first {
+                var scores: array<f32, KEYS>;
+                var most = largest;
+                for (var j = 0u; j < KEYS; j++) {
+                    let key = first_key + j;
+                    var score = MASKED;
+                    if key >= first && key < last {
+                        var products = vec4<f32>(0.0);
+                        for (var c = 0u; c < VECTORS; c++) { products += q[c] * keys[j * VECTORS + c]; }
+                        score = products.x + products.y + products.z + products.w;
+                        if p.has_bias != 0u { score += bias[head * p.length + position - min(position, key)]; }
+                    }
+                    scores[j] = score;
+                    most = max(most, score);
+                }
+                let shrink = exp(max(largest - most, -100.0));
+                largest = most;
+                total *= shrink;
+                for (var c = 0u; c < VECTORS; c++) { sum[c] *= shrink; }
+                var tile = 0.0;
+                for (var j = 0u; j < KEYS; j++) {
+                    let key = first_key + j;
+                    if key >= first && key < last {
+                        let weight = exp(max(scores[j] - most, -100.0));
+                        tile += weight;
+                        for (var c = 0u; c < VECTORS; c++) { sum[c] += weight * values[j * VECTORS + c]; }
+                    }
+                }
+                total += tile;
+            }
+            workgroupBarrier();
+        }
     }
     if is_query {
-        let row = first_row + query;
         softmax[row * p.heads + head] = vec2<f32>(largest, total);
         let start = row * d_model + head * p.d_head;
         for (var c = 0u; c < VECTORS; c++) {

@@ -1,27 +1,37 @@
 // Twin of cpu/capture.rs, capture_attention: heads of the first window from `head` on, one a workgroup in
 // z, each pooled to side × side cells: a cell is the mean over its queries of the sum over its keys.
 // `share` threads, a power of two, compute one cell: large cells are few, and would leave a GPU idle.
-struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, head: u32, side: u32, start: u32, share: u32 }
+struct Parameters { length: u32, heads: u32, d_head: u32, has_bias: u32, score_scale: f32, far_from: u32, far_keys: u32, far_last: u32, has_far_qk: u32, head: u32, side: u32, start: u32, share: u32 }
 
 @group(0) @binding(0) var<uniform> p: Parameters;
 @group(0) @binding(1) var<storage, read> qkv: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read> softmax: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read> far_qk: array<f32>;
+@group(0) @binding(4) var<storage, read> softmax: array<vec2<f32>>;
 // [heads][side][side]; the first of these heads begins at `start`.
-@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+@group(0) @binding(5) var<storage, read_write> out: array<f32>;
 
 const THREADS: u32 = 64u;
 
 var<workgroup> sums: array<f32, THREADS>;
 
 fn probability(head: u32, query: u32, key: u32) -> f32 {
+    let is_far = query - key >= p.far_from;
+    if is_far && key >= p.far_keys { return 0.0; }
     let d_model = p.heads * p.d_head;
-    let q = query * 3u * d_model + head * p.d_head;
-    let k = key * 3u * d_model + d_model + head * p.d_head;
     var score = 0.0;
-    for (var c = 0u; c < p.d_head; c++) { score += qkv[q + c] * qkv[k + c]; }
+    if is_far && p.has_far_qk != 0u {
+        let q = query * 2u * d_model + head * p.d_head;
+        let k = key * 2u * d_model + d_model + head * p.d_head;
+        for (var c = 0u; c < p.d_head; c++) { score += far_qk[q + c] * far_qk[k + c]; }
+    } else {
+        let q = query * 3u * d_model + head * p.d_head;
+        let k = key * 3u * d_model + d_model + head * p.d_head;
+        for (var c = 0u; c < p.d_head; c++) { score += qkv[q + c] * qkv[k + c]; }
+    }
     score *= p.score_scale;
-    if p.has_bias != 0u { score += bias[head * p.length + query - key]; }
+    let position = select(query, min(query, p.far_last), is_far);
+    if p.has_bias != 0u { score += bias[head * p.length + position - min(position, key)]; }
     let stats = softmax[query * p.heads + head];
     return exp(max(score - stats.x, -100.0)) / stats.y;
 }
