@@ -70,8 +70,8 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("attention", "min(query, p.far_last)", "query"),
     (
         "attention",
-        "let is_turned = is_far && p.has_far_qk != 0u;",
-        "let is_turned = false;",
+        "load_far(key_row * 2u * d_model + d_model +",
+        "load_far(key_row * 2u * d_model +",
     ),
     ("attention", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
     ("nll", "targets[row]]", "targets[row / 2u]]"),
@@ -84,7 +84,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "capture_attention",
         "far_qk[q + c] * far_qk[k + c]",
-        "qkv[q + c] * qkv[k + c]",
+        "far_qk[k + c] * far_qk[k + c]",
     ),
     ("capture_attention", "min(query, p.far_last)", "query"),
     (
@@ -95,7 +95,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "capture_profile",
         "far_qk[q + c] * far_qk[k + c]",
-        "qkv[q + c] * qkv[k + c]",
+        "far_qk[k + c] * far_qk[k + c]",
     ),
     ("capture_profile", "min(query, p.far_last)", "query"),
     ("capture_attention", "/ f32(queries)", ""),

@@ -11,13 +11,14 @@ use crate::engine::{EngineError, RASTER_SIDE_MAX};
 use std::ops::Range;
 use wgpu::Buffer;
 
-/// Far keys to compare with, as (from, keys, last): none, a window, a window with sinks, and all far keys
-/// scored with another rotation.
-pub const FARS: [Option<[usize; 3]>; 4] = [
-    None,
-    Some([23, 0, 22]),
-    Some([23, 3, 25]),
-    Some([50, usize::MAX, usize::MAX]),
+/// Whether there is a bias, and what becomes of far keys as (from, keys, last): nothing, a window, a window
+/// with sinks, and far keys that are all scored with another rotation.
+pub const CASES: [(bool, Option<[usize; 3]>); 5] = [
+    (false, None),
+    (true, None),
+    (true, Some([23, 0, 22])),
+    (true, Some([23, 3, 25])),
+    (false, Some([50, usize::MAX, usize::MAX])),
 ];
 
 /// Attention and both captures, which start from what it leaves behind.

@@ -74,10 +74,8 @@ pub async fn kernels(
             score_scale: 1.5 / (d_head as f32).sqrt(),
         };
         let of_width = kernels(d_head);
-        for has_bias in [false, true] {
-            for far in attention::FARS {
-                attention::attention(device, &of_width, &sizes, has_bias, far, &mut found).await?;
-            }
+        for (has_bias, far) in attention::CASES {
+            attention::attention(device, &of_width, &sizes, has_bias, far, &mut found).await?;
         }
         found.push(keys::copy_qk(device, &any, &sizes).await?);
         found.push(keys::smear(device, &any, &sizes).await?);
