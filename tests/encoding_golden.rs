@@ -274,7 +274,14 @@ fn turned(rotary: &Rotary, d: usize, position: usize, q: &[f64], k: &[f64]) -> (
     for (place, value) in row.iter_mut().zip(q.iter().chain(k)) {
         *place = *value as f32;
     }
-    rotate(&mut qkv, tables.rotation.as_ref().unwrap(), 1, d, Turn::Forward);
+    rotate(
+        &mut qkv,
+        3 * d,
+        tables.rotation.as_ref().unwrap(),
+        1,
+        d,
+        Turn::Forward,
+    );
     let row: Vec<f64> = qkv[position * 3 * d..]
         .iter()
         .map(|&value| f64::from(value))

@@ -22,7 +22,7 @@ pub fn smear(before: &[f32], share: &[f32], sizes: &Sizes, qkv: &mut [f32]) {
             for (c, key) in row[d_model..2 * d_model].iter_mut().enumerate() {
                 let s = share[c / sizes.d_head];
                 let at = row_index * 2 * d_model + d_model + c;
-                let previous = if row_index % length == 0 {
+                let previous = if row_index.is_multiple_of(length) {
                     0.0
                 } else {
                     before[at - 2 * d_model]
