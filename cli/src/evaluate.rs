@@ -1,24 +1,29 @@
 use crate::encoding::count;
 use crate::files;
 use crate::run::{Run, RunArguments, Text, Undefined};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use longview::encoding::Encoding;
+use longview::encoding::{Encoding, Window};
 use longview::engine::Verdict;
-use longview::experiment::Point;
+use longview::experiment::{Cost, Point, Protocol};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Measure perplexity over non-overlapping windows, at one length or many, on the same tokens
+/// Measure perplexity over windows of one length or many, on the same tokens
 ///
-/// A window of T tokens makes T predictions, the t-th from t tokens; perplexity is weighted by token. The
-/// standard error treats each 64 neighbouring tokens of the text as one sample.
+/// A window of T tokens makes T predictions, the t-th from t tokens; perplexity is weighted by token.
+/// Windows follow one another, or slide by a stride of S tokens: the first then scores all of its
+/// predictions, each later one its last S, those that no window before it has scored. The standard error treats each 64 neighbouring tokens of the text as one sample.
 #[derive(Args)]
 #[command(after_help = "Examples:
   longview evaluate --checkpoint www/checkpoints/alibi.safetensors --text www/texts/persuasion.txt --length 128,512
   longview evaluate --checkpoint www/checkpoints/learned.safetensors --text www/texts/hamlet.txt \\
     --length 64,128,256 --past last --format json
+  longview evaluate --checkpoint www/checkpoints/alibi.safetensors --text www/texts/persuasion.txt \\
+    --length 64,128,1024 --protocol sliding --stride 16 --tokens 4096
+  longview evaluate --checkpoint www/checkpoints/rotary.safetensors --text www/texts/persuasion.txt \\
+    --length 512 --change window=64 --change sinks=4
   longview evaluate --checkpoint F.safetensors --text novel.txt --clean --length 128 --engine gpu")]
 pub struct Arguments {
     /// A checkpoint that Longview's trainer wrote
@@ -30,10 +35,24 @@ pub struct Arguments {
     /// Tokens in a window, one length or several with commas between
     #[arg(long, required = true, value_delimiter = ',', value_parser = count::<1_048_576>)]
     length: Vec<usize>,
+    /// How the text is cut into windows
+    #[arg(long, value_enum, default_value = "non-overlapping")]
+    protocol: ProtocolName,
+    /// Tokens from the start of a sliding window to the start of the next, at most the shortest length
+    #[arg(long, value_parser = count::<1_048_576>)]
+    stride: Option<usize>,
     #[command(flatten)]
     run: RunArguments,
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ProtocolName {
+    /// One window after another
+    NonOverlapping,
+    /// Each begins a stride after the one before (--stride)
+    Sliding,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -46,6 +65,13 @@ enum Format {
 struct Report {
     encoding: Encoding,
     trained_length: usize,
+    /// What attention sees, where not all before the query.
+    window: Option<Window>,
+    /// What was changed at inference, as in `--change`.
+    changes: String,
+    protocol: Protocol,
+    /// What the measurement computes.
+    cost: Cost,
     engine: Verdict,
     /// Tokens of the whole text.
     text_tokens: usize,
@@ -63,6 +89,21 @@ struct Measured {
     by_position: Vec<f64>,
 }
 
+impl Arguments {
+    fn protocol(&self) -> Result<Protocol> {
+        match (self.protocol, self.stride) {
+            (ProtocolName::NonOverlapping, None) => Ok(Protocol::NonOverlapping),
+            (ProtocolName::Sliding, Some(stride)) => Ok(Protocol::Sliding { stride }),
+            (ProtocolName::NonOverlapping, Some(_)) => {
+                bail!("--stride is for windows that slide; give --protocol sliding too, or leave it out")
+            }
+            (ProtocolName::Sliding, None) => {
+                bail!("windows slide by a stride; give --stride, as --stride 16")
+            }
+        }
+    }
+}
+
 /// # Errors
 /// Files that cannot be read or do not belong together, a text too short, an engine that fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -72,7 +113,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         (&arguments.checkpoint, &checkpoint),
         &arguments.run,
     )?;
-    let plan = text.plan(&arguments.length, &arguments.run)?;
+    let protocol = arguments.protocol()?;
+    let plan = text.plan(&arguments.length, protocol, &arguments.run)?;
     let mut run = Run::start(&checkpoint, &arguments.run)?;
     let (curve, undefined) = run.measure(&plan, &text.tokens)?;
     let points: Vec<Measured> = curve
@@ -85,6 +127,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .collect();
     let report = Report {
         encoding: run.model.config().encoding.clone(),
+        window: run.model.config().window,
+        changes: run.changes.to_string(),
+        protocol,
+        cost: plan.cost(&checkpoint.config),
         trained_length: checkpoint.config.trained_length,
         engine: run.verdict,
         text_tokens: text.tokens.len(),
@@ -113,6 +159,13 @@ fn write_text(report: &Report) -> Result<()> {
             "{} characters of the text have no token and were left out.",
             report.dropped_characters
         )?;
+    }
+    if !report.changes.is_empty() {
+        writeln!(out, "Changed at inference: {}.", report.changes)?;
+    }
+    match report.protocol {
+        Protocol::NonOverlapping => writeln!(out, "Windows that do not overlap.")?,
+        Protocol::Sliding { stride } => writeln!(out, "Windows that slide by {stride} tokens.")?,
     }
     writeln!(
         out,

@@ -4,9 +4,9 @@ use crate::encoding::count;
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use longview::encoding::{Encoding, EncodingError, Learned, PastEnd};
+use longview::encoding::{Encoding, EncodingError, PastEnd};
 use longview::engine::{Batch, Captures, Choice, Engine, EngineError, Model, Output, Verdict};
-use longview::experiment::{Curve, Plan};
+use longview::experiment::{Changes, Curve, Plan, Protocol};
 use longview::model::{Checkpoint, clean};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -24,6 +24,11 @@ pub struct RunArguments {
     /// Clean the text first as the training text was: paragraphs unwrapped, quotes and dashes to ASCII
     #[arg(long)]
     clean: bool,
+    /// Change the model without training it again; may be repeated, and `&` stands between several in one:
+    /// window=W with sinks=N (any encoding); scaling=pi|ntk|dynamic_ntk|by_parts|yarn|llama3 with factor=S,
+    /// beta_fast=B and beta_slow=B; log_n=1; rerope=W; self_extend=W,G (rotary); past=last (learned)
+    #[arg(long, value_name = "KEY=VALUE")]
+    change: Vec<String>,
     /// What a learned table gives past its end
     #[arg(long, value_enum, default_value = "undefined")]
     past: Past,
@@ -91,9 +96,9 @@ impl Text {
     /// The plan that measures at these lengths.
     ///
     /// # Errors
-    /// A text that is too short, or lengths that do not go together.
-    pub fn plan(&self, lengths: &[usize], arguments: &RunArguments) -> Result<Plan> {
-        Plan::new(self.tokens.len(), lengths, arguments.tokens)
+    /// A text that is too short, or a stride that does not go with the lengths.
+    pub fn plan(&self, lengths: &[usize], protocol: Protocol, arguments: &RunArguments) -> Result<Plan> {
+        Plan::with(self.tokens.len(), lengths, arguments.tokens, protocol)
             .with_context(|| format!("{} at these lengths", self.path.display()))
     }
 
@@ -117,6 +122,8 @@ impl Text {
 /// A model in an engine.
 pub struct Run {
     pub model: Model,
+    /// What was changed of it at inference.
+    pub changes: Changes,
     pub verdict: Verdict,
 }
 
@@ -138,14 +145,20 @@ impl Run {
             "{} Take --engine cpu, or auto",
             verdict.message
         );
-        let mut model = engine.load(&checkpoint.config, &checkpoint.weights)?;
-        if let (Encoding::Learned(_), Past::Last) = (&checkpoint.config.encoding, arguments.past) {
-            let repeated = Encoding::Learned(Learned {
-                past_end: PastEnd::LastRow,
-            });
-            model.set_positions(repeated, checkpoint.config.window);
+        let mut changes: Changes = arguments.change.join("&").parse().context("--change")?;
+        if let (Encoding::Learned(_), Past::Last) = (&checkpoint.config.encoding, arguments.past)
+            && changes.past == PastEnd::Undefined
+        {
+            changes.past = PastEnd::LastRow;
         }
-        Ok(Self { model, verdict })
+        let mut config = checkpoint.config.clone();
+        changes.apply(&mut config).context("--change")?;
+        let model = engine.load(&config, &checkpoint.weights)?;
+        Ok(Self {
+            model,
+            changes,
+            verdict,
+        })
     }
 
     /// Runs all steps of a plan. A length that the encoding does not define is left out and said.

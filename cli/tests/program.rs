@@ -183,6 +183,44 @@ fn evaluates_many_lengths_on_the_same_tokens() {
 }
 
 #[test]
+fn windows_slide_and_models_are_changed() {
+    let checkpoint = shipped("www/checkpoints/alibi.safetensors");
+    let text = shipped("www/texts/persuasion.txt");
+    let common = ["--length", "64", "--tokens", "512", "--engine", "cpu"];
+    let evaluate = |more: &[&str]| {
+        let more = [&common[..], more, &["--format", "json"]].concat();
+        json(&evaluate(&checkpoint, &text, &more))
+    };
+    let perplexity = |report: &serde_json::Value| report["points"][0]["perplexity"].as_f64().unwrap();
+    let sliding = ["--protocol", "sliding", "--stride", "16"];
+    let (apart, slid) = (evaluate(&[]), evaluate(&sliding));
+    // No prediction but those of the first window has less than 49 tokens of context.
+    assert!(perplexity(&slid) < perplexity(&apart));
+    assert_eq!(slid["protocol"]["sliding"]["stride"], 16);
+    assert_eq!(
+        (&slid["points"][0]["tokens"], &slid["cost"]["tokens"]),
+        (&512.into(), &(29 * 64).into())
+    );
+    // One change or two, in one string or in two.
+    let narrow = evaluate(&["--change", "window=4"]);
+    assert!(perplexity(&narrow) > perplexity(&apart));
+    let two = evaluate(&["--change", "sinks=2", "--change", "window=4"]);
+    let one = evaluate(&["--change", "sinks=2&window=4"]);
+    assert_eq!((&two, &two["changes"]), (&one, &"window=4&sinks=2".into()));
+    assert_ne!(perplexity(&two), perplexity(&narrow));
+
+    let message = |more: &[&str]| bad(&self::evaluate(&checkpoint, &text, &[&common[..], more].concat()));
+    assert!(message(&["--stride", "16"]).contains("--protocol sliding"));
+    assert!(message(&["--protocol", "sliding"]).contains("--stride 16"));
+    assert!(
+        message(&["--protocol", "sliding", "--stride", "65"])
+            .contains("windows of 64 tokens that slide by 65")
+    );
+    assert!(message(&["--change", "past=last"]).contains("this one has alibi"));
+    assert!(message(&["--change", "widow=4"]).contains("no change \"widow\""));
+}
+
+#[test]
 fn a_learned_table_is_undefined_past_its_end_unless_asked() {
     let checkpoint = shipped("www/checkpoints/learned.safetensors");
     let text = shipped("www/texts/hamlet.txt");

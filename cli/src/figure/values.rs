@@ -5,7 +5,7 @@ use crate::run::{Run, Text};
 use anyhow::{Context, Result, bail, ensure};
 use longview::encoding::{Encoding, PastEnd, Positional};
 use longview::engine::{Captures, HeadId};
-use longview::experiment::Plan;
+use longview::experiment::{Plan, Protocol};
 use longview::figure::{Figure, Point, Series};
 use longview::model::Checkpoint;
 use serde::Deserialize;
@@ -185,7 +185,7 @@ fn measured(
 ) -> Result<(Series, bool)> {
     let text = Text::read(text, (path, checkpoint), &arguments.run)?;
     let lengths = Plan::lengths(SHORTEST.min(longest), longest, text.tokens.len());
-    let plan = text.plan(&lengths, &arguments.run)?;
+    let plan = text.plan(&lengths, Protocol::NonOverlapping, &arguments.run)?;
     let mut run = Run::start(checkpoint, &arguments.run)?;
     let (curve, undefined) = run.measure(&plan, &text.tokens)?;
     let encoding = &run.model.config().encoding;
@@ -232,7 +232,7 @@ fn captured(
             context.length
         }
         Figure::PositionLoss(loss) => {
-            let plan = text.plan(&[loss.length], &arguments.run)?;
+            let plan = text.plan(&[loss.length], Protocol::NonOverlapping, &arguments.run)?;
             let (curve, _) = Run::start(checkpoint, &arguments.run)?.measure(&plan, &text.tokens)?;
             let losses = curve.by_position(loss.length);
             return Ok(losses.into_iter().map(|loss| loss as f32).collect());

@@ -75,7 +75,7 @@ pub enum ExperimentError {
     Stride { length: usize, stride: usize },
 }
 
-/// The shortest block of windows that overlap: shorter ones would make steps of few windows.
+/// A block has so many tokens at least: shorter ones would make steps of few windows.
 const BLOCK_MIN: usize = 1024;
 
 fn common_multiple(a: usize, b: usize) -> Option<usize> {
@@ -141,7 +141,9 @@ impl Plan {
         Ok(Self {
             lengths: distinct,
             protocol,
-            block: multiple.unwrap_or(longest.max(BLOCK_MIN)),
+            block: multiple.map_or(longest.max(BLOCK_MIN), |multiple| {
+                BLOCK_MIN.div_ceil(multiple) * multiple
+            }),
             scored: multiple.map_or(most, |multiple| most / multiple * multiple),
         })
     }

@@ -18,10 +18,10 @@ fn settings(text: &str, longest: usize) -> RunSettings {
     }
 }
 
-/// Two texts of 100 and 200 tokens, and a run on each.
+/// Two texts of 3,080 and 200 tokens, and a run on each.
 fn two_runs() -> Runs {
     let mut runs = Runs::default();
-    for (name, text) in [("a", "a".repeat(100)), ("b", "b".repeat(200))] {
+    for (name, text) in [("a", "a".repeat(3080)), ("b", "b".repeat(200))] {
         let TextSummary { tokens, dropped } = runs.set_text(name, &text, &tokenizer());
         assert_eq!((tokens, dropped), (text.len(), 0));
     }
@@ -40,7 +40,7 @@ fn step(runs: &mut Runs, key: &str, model: &str, loss: f32) {
 #[test]
 fn runs_and_models_do_not_touch_each_other() {
     let mut runs = two_runs();
-    // Blocks of 32 tokens at the lengths 16 and 32; of 128 at 16, 32, 64 and 128.
+    // Three blocks of 1,024 tokens at the lengths 16 and 32; 128 tokens at 16, 32, 64 and 128.
     assert_eq!(
         (runs.steps_left("short", "x"), runs.steps_left("long", "x")),
         (6, 4)
@@ -66,8 +66,8 @@ fn runs_and_models_do_not_touch_each_other() {
         let short = |point: &Point| (point.length, point.tokens, point.perplexity.ln().round());
         points.iter().map(short).collect::<Vec<_>>()
     };
-    assert_eq!(points("short", "x"), [(16, 32, 1.0), (32, 32, 1.0)]);
-    assert_eq!(points("short", "y"), [(16, 32, 2.0)]);
+    assert_eq!(points("short", "x"), [(16, 1024, 1.0), (32, 1024, 1.0)]);
+    assert_eq!(points("short", "y"), [(16, 1024, 2.0)]);
     assert_eq!(points("long", "x"), [(16, 128, 3.0)]);
     assert!(points("long", "y").is_empty());
     assert_eq!(runs.by_position("long", "x", 16), [3.0; 16]);
@@ -93,7 +93,7 @@ fn opening_again_loses_nothing_and_closing_all() {
     let first = runs.open("short", settings("a", 32)).unwrap();
     assert_eq!(
         (&first.lengths[..], first.scored, first.steps),
-        (&[16, 32][..], 96, 6)
+        (&[16, 32][..], 3072, 6)
     );
     for _ in 0..6 {
         step(&mut runs, "short", "x", 1.0);
@@ -110,7 +110,7 @@ fn opening_again_loses_nothing_and_closing_all() {
     assert!(runs.points("short", "x").is_empty());
     assert_eq!(runs.steps_left("short", "x"), 0);
     runs.open("short", settings("a", 16)).unwrap();
-    assert_eq!(runs.steps_left("short", "x"), 6);
+    assert_eq!(runs.steps_left("short", "x"), 3);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn another_text_or_model_of_a_name_forgets_what_hangs_on_it() {
         }
     }
     // The same text again, as a view that comes back gives it.
-    runs.set_text("a", &"a".repeat(100), &tokenizer());
+    runs.set_text("a", &"a".repeat(3080), &tokenizer());
     assert_eq!(runs.points("short", "x").len(), 1);
     runs.set_text("a", &"b".repeat(100), &tokenizer());
     assert_eq!(runs.tokens("a").unwrap(), [1; 100]);
@@ -187,10 +187,10 @@ fn what_is_not_there_is_said() {
     assert!(message("short", settings("a", 64)).contains("\"short\" is open with other settings"));
     assert!(message("new", settings("c", 64)).contains("text \"c\" is not loaded"));
     let too_long = RunSettings {
-        shortest: 128,
-        ..settings("a", 4096)
+        shortest: 256,
+        ..settings("b", 4096)
     };
-    assert!(message("new", too_long).contains("100 tokens"));
+    assert!(message("new", too_long).contains("200 tokens"));
     assert!(
         runs.next_step("new", "x")
             .unwrap_err()
@@ -198,9 +198,9 @@ fn what_is_not_there_is_said() {
             .contains("\"new\" is not open")
     );
     assert!(runs.finish_step("new", "x", None).is_err());
-    let message = runs.window("a", 100).unwrap_err().to_string();
+    let message = runs.window("b", 200).unwrap_err().to_string();
     assert!(
-        message.contains("100 tokens, a window of 100 needs 100 + 1"),
+        message.contains("200 tokens, a window of 200 needs 200 + 1"),
         "{message}"
     );
 }
