@@ -26,7 +26,7 @@ pub struct RunArguments {
     clean: bool,
     /// Change the model without training it again; may be repeated, and `&` stands between several in one:
     /// window=W with sinks=N (any encoding); scaling=pi|ntk|dynamic_ntk|by_parts|yarn|llama3 with factor=S,
-    /// beta_fast=B and beta_slow=B; log_n=1; rerope=W; self_extend=W,G (rotary); past=last (learned)
+    /// beta_fast=B and beta_slow=B; log_n=1; rerope=W; self_extend=W,G (rotary); past=last|random (learned)
     #[arg(long, value_name = "KEY=VALUE")]
     change: Vec<String>,
     /// What a learned table gives past its end
@@ -43,6 +43,8 @@ enum Past {
     Undefined,
     /// Its last row again
     Last,
+    /// Random rows, as an untrained table has
+    Random,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -146,10 +148,14 @@ impl Run {
             verdict.message
         );
         let mut changes: Changes = arguments.change.join("&").parse().context("--change")?;
-        if let (Encoding::Learned(_), Past::Last) = (&checkpoint.config.encoding, arguments.past)
+        if let Encoding::Learned(_) = checkpoint.config.encoding
             && changes.past == PastEnd::Undefined
         {
-            changes.past = PastEnd::LastRow;
+            changes.past = match arguments.past {
+                Past::Undefined => PastEnd::Undefined,
+                Past::Last => PastEnd::LastRow,
+                Past::Random => PastEnd::Random,
+            };
         }
         let mut config = checkpoint.config.clone();
         changes.apply(&mut config).context("--change")?;

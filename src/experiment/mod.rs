@@ -17,4 +17,4 @@ pub use paired::{Difference, Pooled, paired_loss};
 pub use plan::{Cost, ExperimentError, Plan, STEP_TOKENS, Step};
 pub use protocol::Protocol;
 pub use runs::{RunError, RunSettings, RunSummary, Runs, TextSummary};
-pub use variant::{CHANGE_KEYS, Changes, FarKeys, Rescaling, ScalingMethod, Variant, VariantError};
+pub use variant::{CHANGE_KEYS, Changes, Rescaling, Variant, VariantError};

@@ -1,15 +1,24 @@
-use super::{Changes, VariantError};
-use crate::encoding::{Encoding, PastEnd};
+use super::{Changes, Rescaling, VariantError};
+use crate::encoding::{Encoding, FarKeys, PastEnd, Scaling};
 use crate::model::Config;
 
 impl Changes {
     /// Makes the changes to a model's configuration; what is not given stays as it was trained.
     ///
     /// # Errors
-    /// A change that the model's encoding does not have.
+    /// A change that the model's encoding does not have, or one that does not go with the others.
     pub fn apply(&self, config: &mut Config) -> Result<(), VariantError> {
-        if let Some(window) = self.window {
-            config.window = Some(window);
+        if let Some(key) = self.of_rotary() {
+            let Encoding::Rotary(rotary) = &mut config.encoding else {
+                return Err(wrong(key, "rotary", &config.encoding));
+            };
+            if let Some(scaling) = &self.scaling {
+                rotary.scaling = Some(scaling.of_length(config.trained_length)?);
+            }
+            if self.log_n {
+                rotary.log_n = Some(config.trained_length);
+            }
+            rotary.far = self.far.or(rotary.far);
         }
         if self.past != PastEnd::Undefined {
             match &mut config.encoding {
@@ -17,9 +26,7 @@ impl Changes {
                 other => return Err(wrong("past", "learned", other)),
             }
         }
-        if let Some(key) = self.of_rotary() {
-            return Err(wrong(key, "rotary", &config.encoding));
-        }
+        config.window = self.window.or(config.window);
         Ok(())
     }
 
@@ -29,11 +36,35 @@ impl Changes {
             Self { scaling: Some(_), .. } => Some("scaling"),
             Self { log_n: true, .. } => Some("log_n"),
             Self { far: Some(far), .. } => Some(match far {
-                super::FarKeys::ReRope { .. } => "rerope",
-                super::FarKeys::SelfExtend { .. } => "self_extend",
+                FarKeys::ReRope { .. } => "rerope",
+                FarKeys::SelfExtend { .. } => "self_extend",
             }),
             _ => None,
         }
+    }
+}
+
+impl Rescaling {
+    /// As the encoding takes it, for a model that was trained on windows of `trained` tokens.
+    fn of_length(&self, trained: usize) -> Result<Scaling, VariantError> {
+        let usual = Scaling::default();
+        let scaling = Scaling {
+            method: self.method,
+            original_length: trained,
+            factor: self.factor,
+            beta_fast: self.beta_fast.unwrap_or(usual.beta_fast),
+            beta_slow: self.beta_slow.unwrap_or(usual.beta_slow),
+            ..usual
+        };
+        let (fast, slow) = (scaling.beta_fast, scaling.beta_slow);
+        if fast <= slow {
+            return Err(VariantError::Value {
+                key: "beta_fast",
+                value: fast.to_string(),
+                need: format!("a number above beta_slow, {slow} here"),
+            });
+        }
+        Ok(scaling)
     }
 }
 

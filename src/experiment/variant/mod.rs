@@ -5,7 +5,7 @@ mod error;
 
 pub use error::VariantError;
 
-use crate::encoding::{PastEnd, Window};
+use crate::encoding::{FarKeys, PastEnd, ScalingMethod, Window};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -45,49 +45,15 @@ pub struct Rescaling {
     pub beta_slow: Option<f64>,
 }
 
-/// How a rotary encoding scores keys far before the query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FarKeys {
-    /// As if all stood at the distance `window` (ReRoPE).
-    ReRope { window: usize },
-    /// At positions that groups of tokens share (Self-Extend).
-    SelfExtend { window: usize, group: usize },
-}
-
-macro_rules! methods {
-    ($($variant:ident = $name:literal,)*) => {
-        /// The ways of scaling a rotary encoding, by their names in a variant.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "the names are the field's own")]
-        pub enum ScalingMethod { $($variant,)* }
-
-        impl ScalingMethod {
-            /// All names.
-            pub const NAMES: &[&str] = &[$($name),*];
-
-            /// The name in a variant.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
-            fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-methods! {
-    Pi = "pi",
-    Ntk = "ntk",
-    DynamicNtk = "dynamic_ntk",
-    ByParts = "by_parts",
-    Yarn = "yarn",
-    Llama3 = "llama3",
-}
+/// What `scaling` may be.
+const METHODS: &[(&str, ScalingMethod)] = &[
+    ("pi", ScalingMethod::Pi),
+    ("ntk", ScalingMethod::Ntk),
+    ("dynamic_ntk", ScalingMethod::DynamicNtk),
+    ("by_parts", ScalingMethod::ByParts),
+    ("yarn", ScalingMethod::Yarn),
+    ("llama3", ScalingMethod::Llama3),
+];
 
 /// The keys of [`Changes`], in their order in a string.
 pub const CHANGE_KEYS: &[&str] = &[
@@ -104,7 +70,31 @@ pub const CHANGE_KEYS: &[&str] = &[
 ];
 
 /// What `past` may be.
-const PAST: &[(&str, PastEnd)] = &[("undefined", PastEnd::Undefined), ("last", PastEnd::LastRow)];
+const PAST: &[(&str, PastEnd)] = &[
+    ("undefined", PastEnd::Undefined),
+    ("last", PastEnd::LastRow),
+    ("random", PastEnd::Random),
+];
+
+fn by_name<T: Copy>(list: &[(&str, T)], name: &str) -> Option<T> {
+    let found = list.iter().find(|(known, _)| *known == name);
+    found.map(|&(_, value)| value)
+}
+
+fn name_of<T: PartialEq>(list: &[(&'static str, T)], value: &T) -> &'static str {
+    let found = list.iter().find(|(_, known)| known == value);
+    found.map_or("", |(name, _)| name)
+}
+
+/// "one, other or third"
+fn choices<T>(list: &[(&str, T)]) -> String {
+    let names: Vec<&str> = list.iter().map(|(name, _)| *name).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).into(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
 
 /// The longest window, and the most sinks.
 const TOKENS_MAX: usize = 1 << 20;
@@ -216,8 +206,7 @@ impl FromStr for Changes {
 
     fn from_str(text: &str) -> Result<Self, VariantError> {
         let given = Given::read(text)?;
-        let names = format!("one of {}", ScalingMethod::NAMES.join(", "));
-        let method = given.take("scaling", &names, ScalingMethod::from_name)?;
+        let method = given.take("scaling", &choices(METHODS), |name| by_name(METHODS, name))?;
         let has_ramp = matches!(method, Some(ScalingMethod::ByParts | ScalingMethod::Yarn));
         given.needs("factor", "scaling", method.is_some())?;
         given.needs("beta_fast", "scaling=by_parts or scaling=yarn", has_ramp)?;
@@ -257,10 +246,7 @@ impl FromStr for Changes {
         if let (Some(one), Some(other)) = (of_far.next(), of_far.next()) {
             return Err(VariantError::Clash { one, other });
         }
-        let past = given.take("past", "undefined, last or random", |value| {
-            let found = PAST.iter().find(|(name, _)| *name == value);
-            found.map(|&(_, past)| past)
-        })?;
+        let past = given.take("past", &choices(PAST), |name| by_name(PAST, name))?;
         Ok(Self {
             scaling: method.map(|method| Rescaling {
                 method,
@@ -283,7 +269,7 @@ impl Display for Changes {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = Vec::new();
         if let Some(scaling) = &self.scaling {
-            parts.push(format!("scaling={}", scaling.method.name()));
+            parts.push(format!("scaling={}", name_of(METHODS, &scaling.method)));
             for (key, value) in [
                 ("factor", scaling.factor),
                 ("beta_fast", scaling.beta_fast),
@@ -304,8 +290,7 @@ impl Display for Changes {
             FarKeys::SelfExtend { window, group } => format!("self_extend={window},{group}"),
         }));
         if self.past != PastEnd::Undefined {
-            let named = PAST.iter().find(|(_, past)| *past == self.past);
-            parts.extend(named.map(|(name, _)| format!("past={name}")));
+            parts.push(format!("past={}", name_of(PAST, &self.past)));
         }
         out.write_str(&parts.join("&"))
     }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::encoding::Encoding;
-use crate::model::Config;
+use crate::encoding::{Encoding, Positional, Rotary};
+use crate::model::{Config, Weights};
 
 fn variant(text: &str) -> Variant {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -30,13 +30,14 @@ fn equal_variants_are_equal_strings() {
         ("rotary?rerope=64", "rotary?rerope=64"),
         ("rotary?self_extend=64,8", "rotary?self_extend=64,8"),
         ("learned-s2?past=last", "learned-s2?past=last"),
+        ("learned?past=random", "learned?past=random"),
         ("learned?past=undefined", "learned"),
     ] {
         assert_eq!(variant(written).to_string(), canonical);
         assert_eq!(variant(written), variant(canonical));
     }
     // Every method that is listed can be written.
-    for name in ScalingMethod::NAMES {
+    for (name, _) in METHODS {
         let text = format!("rotary?scaling={name}");
         assert_eq!(variant(&text).to_string(), text);
     }
@@ -60,7 +61,10 @@ fn what_is_no_variant_is_said() {
             "rotary?scaling=pi&beta_fast=4",
             "beta_fast means nothing without scaling=by_parts or",
         ),
-        ("rotary?scaling=linear", "give one of pi, ntk"),
+        (
+            "rotary?scaling=linear",
+            "give pi, ntk, dynamic_ntk, by_parts, yarn or llama3",
+        ),
         ("rotary?scaling=pi&factor=0.5", "give a number from 1 up, or auto"),
         ("rotary?scaling=pi&factor=inf", "give a number from 1 up"),
         ("rotary?scaling=yarn&beta_slow=NaN", "give a number above 0"),
@@ -77,6 +81,54 @@ fn what_is_no_variant_is_said() {
         let error = text.parse::<Variant>().unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_rotary_model_takes_its_trained_length_along() {
+    let changed = |text: &str| {
+        let mut config = Config {
+            trained_length: 64,
+            ..config("rotary")
+        };
+        variant(text).changes.apply(&mut config).unwrap();
+        let Encoding::Rotary(rotary) = config.encoding.clone() else {
+            panic!("another encoding")
+        };
+        (config, rotary)
+    };
+    let (_, yarn) = changed("rotary-l64?scaling=yarn&beta_fast=32&beta_slow=1&log_n=1");
+    let scaling = yarn.scaling.unwrap();
+    assert_eq!(
+        (scaling.method, scaling.original_length),
+        (ScalingMethod::Yarn, 64)
+    );
+    assert_eq!(
+        (scaling.factor, scaling.beta_fast, scaling.beta_slow),
+        (None, 32.0, 1.0)
+    );
+    assert_eq!((yarn.log_n, yarn.far), (Some(64), None));
+    let (_, rerope) = changed("rotary-l64?rerope=32");
+    let expected = Rotary {
+        far: Some(FarKeys::ReRope { window: 32 }),
+        ..Rotary::default()
+    };
+    assert_eq!(rerope, expected);
+    // By itself the factor is T/L: up to L nothing is changed, past it the slowest pair turns by it slower.
+    let table = |text: &str, length: usize| {
+        let (config, rotary) = changed(text);
+        let tables = rotary.tables(&config.shape(length), &Weights::new()).unwrap();
+        tables.rotation.unwrap().sin
+    };
+    assert_eq!(table("rotary-l64?scaling=pi", 64), table("rotary-l64", 64));
+    let (trained, scaled) = (table("rotary-l64", 256), table("rotary-l64?scaling=pi", 256));
+    assert!((scaled.at(4, 0) - trained.at(1, 0)).abs() < 1e-12);
+    assert_eq!(scaled, table("rotary-l64?scaling=pi&factor=4", 256));
+    let error = variant("rotary?scaling=yarn&beta_fast=0.25").changes;
+    let error = error.apply(&mut config("rotary")).unwrap_err().to_string();
+    assert!(
+        error.contains("beta_fast is \"0.25\"; give a number above beta_slow"),
+        "{error}"
+    );
 }
 
 #[test]
