@@ -22,7 +22,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Table(table::Arguments),
+    Table(Box<table::Arguments>),
     Evaluate(evaluate::Arguments),
     Inspect(inspect::Arguments),
     Figure(Box<figure::Arguments>),
