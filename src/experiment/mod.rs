@@ -1,6 +1,7 @@
 //! What is measured. Mostly bookkeeping: it says which windows to run and what to make of the losses; who
 //! runs them (the page's worker, the program, a test) brings the engine.
 
+pub mod board;
 mod copy;
 mod curve;
 mod models;

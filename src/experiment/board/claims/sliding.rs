@@ -1,0 +1,121 @@
+use super::super::finding::{Finding, Picture, Table, Verdict};
+use super::super::results::Results;
+use super::super::statistics::Estimate;
+use super::super::task::{Kind, Task};
+use super::super::windows::Protocol;
+use super::{
+    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, length_columns, lengths,
+    paper, ratio, row, series,
+};
+
+/// With sliding windows, where every prediction has a long context, ALiBi gains nothing from T > L.
+pub struct Sliding;
+
+const LENGTHS: &[usize] = &[64, 128, 256, 512];
+const LENGTHS_QUICK: &[usize] = &[64, 128, 256];
+const STRIDE: usize = 16;
+
+impl Sliding {
+    fn tasks_of(options: &Options, encoding: &str) -> Vec<Task> {
+        let lengths = lengths(options, LENGTHS, LENGTHS_QUICK).iter();
+        lengths
+            .map(|&length| Task {
+                variant: defined_at(encoding, length),
+                kind: Kind::Losses {
+                    text: options.text.clone(),
+                    protocol: Protocol::Sliding { stride: STRIDE },
+                    length,
+                    tokens: if options.quick { 1024 } else { 4096 },
+                },
+            })
+            .collect()
+    }
+
+    /// The rule: the best perplexity past L over that at L. The claim holds where that gains at most 1 %,
+    /// partly where at most 3 %.
+    fn verdict(best: Estimate) -> Verdict {
+        match 1.0 - best.value {
+            gain if gain <= 0.01 => Verdict::Holds,
+            gain if gain <= 0.03 => Verdict::Partly,
+            _ => Verdict::Differs,
+        }
+    }
+}
+
+impl Claim for Sliding {
+    fn id(&self) -> &'static str {
+        "sliding"
+    }
+
+    fn number(&self) -> u8 {
+        8
+    }
+
+    fn source(&self) -> Source {
+        Source {
+            url: ALIBI_PAPER,
+            place: "Appendix B",
+        }
+    }
+
+    fn paper(&self) -> Table {
+        let mut table = length_columns(&["model"], &paper::SLIDING_LENGTHS);
+        for (encoding, values) in paper::SLIDING {
+            let mut row = vec![(*encoding).into()];
+            row.extend(values.map(Into::into));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    fn tasks(&self, options: &Options) -> Vec<Task> {
+        // ALiBi, which the verdict hangs on, goes first.
+        let mut encodings = ENCODINGS;
+        encodings.sort_by_key(|encoding| *encoding != "alibi");
+        encodings
+            .iter()
+            .flat_map(|encoding| Self::tasks_of(options, encoding))
+            .collect()
+    }
+
+    fn finding(&self, options: &Options, results: &Results) -> Finding {
+        let mut table = length_columns(&["model"], lengths(options, LENGTHS, LENGTHS_QUICK));
+        let mut drawn = Vec::new();
+        for encoding in ENCODINGS {
+            let tasks = Self::tasks_of(options, encoding);
+            table.rows.push(row(encoding, results, &tasks));
+            let curve = curve(results, &tasks);
+            if !curve.is_empty() {
+                drawn.push(series(encoding, &curve));
+            }
+        }
+        let mut finding = Finding::unmeasured(table);
+        finding.picture = (!drawn.is_empty()).then_some(Picture::Perplexity { series: drawn });
+        let tasks = Self::tasks_of(options, "alibi");
+        let Some(base) = tasks.iter().find(|task| task.length() == TRAINED) else {
+            return finding;
+        };
+        let past = tasks.iter().filter(|task| task.length() > TRAINED);
+        let ratios = past.filter_map(|task| Some((task.length(), ratio(results, task, base)?)));
+        if let Some((length, best)) = ratios.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value)) {
+            finding.parts.estimate("ratio", best);
+            finding.parts.text("length", length.to_string());
+            finding.parts.text("stride", STRIDE.to_string());
+            finding.verdict = Self::verdict(best);
+        }
+        finding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_goes_both_ways() {
+        assert_eq!(Sliding::verdict(Estimate::exact(1.2)), Verdict::Holds);
+        assert_eq!(Sliding::verdict(Estimate::exact(0.995)), Verdict::Holds);
+        assert_eq!(Sliding::verdict(Estimate::exact(0.98)), Verdict::Partly);
+        assert_eq!(Sliding::verdict(Estimate::exact(0.9)), Verdict::Differs);
+    }
+}

@@ -1,0 +1,273 @@
+use super::statistics::Estimate;
+use super::task::PAIRED_CELL;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the numbers say of a claim, by the claim's own rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Holds,
+    Partly,
+    Differs,
+    /// What the rule needs is not measured yet.
+    Unmeasured,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    Empty,
+    Number(f64),
+    Estimate(Estimate),
+    /// The name of a model or a variant, or what needs no translation.
+    Text(String),
+    /// A path in the files of words.
+    Word {
+        word: String,
+    },
+}
+
+impl From<Option<Estimate>> for Cell {
+    fn from(estimate: Option<Estimate>) -> Self {
+        estimate.map_or(Self::Empty, Self::Estimate)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(number: usize) -> Self {
+        Self::Number(number as f64)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// A small table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// Paths in the files of words.
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// `columns` are names in the group `board.columns`.
+    pub fn new(columns: &[&str]) -> Self {
+        Self {
+            columns: columns
+                .iter()
+                .map(|name| format!("board.columns.{name}"))
+                .collect(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// Part of a sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Part {
+    Text(String),
+    /// A path in the files of words.
+    Word {
+        word: String,
+    },
+}
+
+/// The parts of a sentence, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Parts(BTreeMap<&'static str, Part>);
+
+impl Parts {
+    pub fn number(&mut self, name: &'static str, value: f64) {
+        self.0.insert(name, Part::Text(number(value)));
+    }
+
+    pub fn estimate(&mut self, name: &'static str, estimate: Estimate) {
+        self.0.insert(name, Part::Text(text_of(estimate)));
+    }
+
+    pub fn text(&mut self, name: &'static str, text: impl Into<String>) {
+        self.0.insert(name, Part::Text(text.into()));
+    }
+
+    /// `word` is a name in the group `board.words`.
+    pub fn word(&mut self, name: &'static str, word: &str) {
+        let word = format!("board.words.{word}");
+        self.0.insert(name, Part::Word { word });
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Part> {
+        self.0.get(name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Part)> {
+        self.0.iter().map(|(name, part)| (*name, part))
+    }
+}
+
+/// Three significant digits, four from 1000 on; no exponent.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{value:.digits$}")
+}
+
+/// A number and, where it is known, its error to one or two digits.
+pub fn text_of(estimate: Estimate) -> String {
+    let Some(error) = estimate.error.filter(|error| *error > 0.0 && error.is_finite()) else {
+        return number(estimate.value);
+    };
+    let digits = (-error.log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{:.digits$} ± {error:.digits$}", estimate.value)
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    pub length: usize,
+    pub perplexity: f64,
+    pub standard_error: Option<f64>,
+    pub tokens: usize,
+}
+
+/// A curve of perplexity by length.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The variant.
+    pub name: String,
+    pub encoding: String,
+    pub points: Vec<CurvePoint>,
+}
+
+/// Times of an encoding over those of the first one, by length.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpeedSeries {
+    pub encoding: String,
+    /// By length; `None` where it is not measured.
+    pub ratios: Vec<Option<f64>>,
+}
+
+/// What a figure draws of a finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Picture {
+    Perplexity {
+        series: Vec<Series>,
+    },
+    PairedLoss {
+        encoding: String,
+        length: usize,
+        base: usize,
+        /// Positions of a cell.
+        cell: usize,
+        /// By cell, in nats.
+        values: Vec<f64>,
+        errors: Vec<Option<f64>>,
+    },
+    SpeedBars {
+        lengths: Vec<usize>,
+        series: Vec<SpeedSeries>,
+        /// The paper's, at its one length.
+        paper: Vec<(String, f64)>,
+    },
+}
+
+impl Picture {
+    /// The paired loss of a model by cell of [`PAIRED_CELL`] positions.
+    pub fn paired(encoding: &str, length: usize, base: usize, cells: &[Option<Estimate>]) -> Self {
+        Self::PairedLoss {
+            encoding: encoding.into(),
+            length,
+            base,
+            cell: PAIRED_CELL,
+            values: cells
+                .iter()
+                .map(|cell| cell.map_or(0.0, |cell| cell.value))
+                .collect(),
+            errors: cells
+                .iter()
+                .map(|cell| cell.and_then(|cell| cell.error))
+                .collect(),
+        }
+    }
+}
+
+/// What a claim makes of the results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    pub verdict: Verdict,
+    pub parts: Parts,
+    pub table: Table,
+    pub picture: Option<Picture>,
+}
+
+impl Finding {
+    /// With a table and nothing decided yet.
+    pub fn unmeasured(table: Table) -> Self {
+        Self {
+            verdict: Verdict::Unmeasured,
+            parts: Parts::default(),
+            table,
+            picture: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        for (value, text) in [
+            (23.456, "23.5"),
+            (0.012_34, "0.0123"),
+            (1234.5, "1234"),
+            (-0.5, "-0.500"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        let estimate = |value, error| {
+            text_of(Estimate {
+                value,
+                error: Some(error),
+            })
+        };
+        assert_eq!(estimate(70.9, 5.8), "71 ± 6");
+        assert_eq!(estimate(26.123, 0.37), "26.1 ± 0.4");
+        assert_eq!(text_of(Estimate::exact(2.0)), "2.00");
+    }
+
+    #[test]
+    fn cells_are_read_by_their_shape() {
+        let row = [
+            Cell::Empty,
+            2.5.into(),
+            "alibi".into(),
+            Some(Estimate {
+                value: 1.0,
+                error: Some(0.5),
+            })
+            .into(),
+        ];
+        assert_eq!(
+            serde_json::to_string(&row).unwrap(),
+            r#"[null,2.5,"alibi",{"value":1.0,"error":0.5}]"#
+        );
+    }
+}

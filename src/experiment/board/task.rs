@@ -1,0 +1,194 @@
+use super::windows::{Pass, Protocol};
+use std::fmt;
+
+/// One measurement of one variant of a model. Claims that need the same one share it: equal tasks have
+/// equal [keys](Task::key).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// A model, perhaps with changes at inference: `rotary?scaling=yarn`.
+    pub variant: String,
+    pub kind: Kind,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Losses in windows of `length` on the first `tokens` predictions of a text, or as many as it has.
+    Losses {
+        text: String,
+        protocol: Protocol,
+        length: usize,
+        tokens: usize,
+    },
+    /// The loss of a token in a window of `length` minus the loss of the same token in a window of `base`,
+    /// by position in the longer window; `length` is a multiple of `base`.
+    Paired {
+        text: String,
+        length: usize,
+        base: usize,
+        tokens: usize,
+    },
+    /// The time that a token takes in windows of `length`.
+    Speed { length: usize },
+}
+
+/// Tokens that a sample of speed computes, at least.
+const SPEED_TOKENS: usize = 2048;
+/// Samples of a speed; the first only warms up.
+pub const SPEED_SAMPLES: usize = 6;
+/// Positions of a window that the paired losses are pooled over.
+pub const PAIRED_CELL: usize = 16;
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let variant = &self.variant;
+        match &self.kind {
+            Kind::Losses {
+                text,
+                protocol,
+                length,
+                tokens,
+            } => {
+                write!(f, "losses {variant} {text} {length} {tokens}")?;
+                match protocol {
+                    Protocol::NonOverlapping => Ok(()),
+                    Protocol::Sliding { stride } => write!(f, " sliding {stride}"),
+                }
+            }
+            Kind::Paired {
+                text,
+                length,
+                base,
+                tokens,
+            } => write!(f, "paired {variant} {text} {length} {base} {tokens}"),
+            Kind::Speed { length } => write!(f, "speed {variant} {length}"),
+        }
+    }
+}
+
+/// The model that a variant changes.
+pub fn model_of(variant: &str) -> &str {
+    variant.split_once('?').map_or(variant, |(model, _)| model)
+}
+
+impl Task {
+    /// Names the task in results.
+    pub fn key(&self) -> String {
+        self.to_string()
+    }
+
+    /// The name of the checkpoint.
+    pub fn model(&self) -> &str {
+        model_of(&self.variant)
+    }
+
+    /// The text that it is measured on; none for speed.
+    pub fn text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Losses { text, .. } | Kind::Paired { text, .. } => Some(text),
+            Kind::Speed { .. } => None,
+        }
+    }
+
+    /// The length T of its windows.
+    pub fn length(&self) -> usize {
+        match self.kind {
+            Kind::Losses { length, .. } | Kind::Paired { length, .. } | Kind::Speed { length } => length,
+        }
+    }
+
+    /// How many predictions are scored in a text of `text_tokens` tokens; 0 where it is too short for one
+    /// window.
+    pub fn scored(&self, text_tokens: usize) -> usize {
+        // The last token is only ever a target.
+        let available = text_tokens.saturating_sub(1);
+        match self.kind {
+            Kind::Losses { length, tokens, .. } => {
+                let scored = tokens.min(available);
+                if scored < length { 0 } else { scored }
+            }
+            Kind::Paired { length, tokens, .. } => tokens.min(available) / length * length,
+            Kind::Speed { .. } => available,
+        }
+    }
+
+    /// Its steps for a text of `text_tokens` tokens, each a few forwards; none where the text is too short.
+    pub fn steps(&self, text_tokens: usize) -> Vec<Vec<Pass>> {
+        let scored = self.scored(text_tokens);
+        if scored == 0 {
+            return Vec::new();
+        }
+        match self.kind {
+            Kind::Losses { protocol, length, .. } => {
+                let passes = protocol.passes(length, scored);
+                passes.into_iter().map(|pass| vec![pass]).collect()
+            }
+            Kind::Paired { length, base, .. } => {
+                let window = |begin| vec![whole(begin, length, 1), whole(begin, base, length / base)];
+                (0..scored).step_by(length).map(window).collect()
+            }
+            Kind::Speed { length } => {
+                let windows = (SPEED_TOKENS / length).max(1);
+                vec![vec![whole(0, length, windows)]; SPEED_SAMPLES]
+            }
+        }
+    }
+}
+
+/// Windows without a gap, all of which is scored.
+fn whole(begin: usize, length: usize, windows: usize) -> Pass {
+    Pass {
+        begin,
+        stride: length,
+        windows,
+        length,
+        scored: length,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(length: usize, tokens: usize) -> Task {
+        Task {
+            variant: "rotary-l64?window=8".into(),
+            kind: Kind::Losses {
+                text: "persuasion".into(),
+                protocol: Protocol::Sliding { stride: 4 },
+                length,
+                tokens,
+            },
+        }
+    }
+
+    #[test]
+    fn equal_tasks_have_equal_keys_and_others_not() {
+        assert_eq!(losses(8, 100).key(), losses(8, 100).key());
+        assert_ne!(losses(8, 100).key(), losses(8, 101).key());
+        assert_eq!(
+            losses(8, 100).key(),
+            "losses rotary-l64?window=8 persuasion 8 100 sliding 4"
+        );
+        assert_eq!(losses(8, 100).model(), "rotary-l64");
+    }
+
+    #[test]
+    fn a_short_text_gives_no_steps() {
+        assert_eq!((losses(64, 100).scored(65), losses(64, 100).scored(64)), (64, 0));
+        assert!(losses(64, 100).steps(64).is_empty());
+        let paired = Task {
+            variant: "alibi".into(),
+            kind: Kind::Paired {
+                text: "own".into(),
+                length: 64,
+                base: 16,
+                tokens: 1000,
+            },
+        };
+        assert_eq!((paired.scored(64), paired.scored(200)), (0, 192));
+        let steps = paired.steps(200);
+        assert_eq!(steps.len(), 3);
+        assert_eq!((steps[1][0].begin, steps[1][1].windows), (64, 4));
+    }
+}

@@ -1,0 +1,219 @@
+use super::*;
+use crate::encoding::Encoding;
+use crate::engine::{Choice, Engine, Model};
+use crate::model::{Config, Init, Tensor, Weights};
+use std::cell::Cell as Shared;
+
+/// A tiny model with weights that look random.
+fn tiny(encoding: &str) -> (Config, Weights) {
+    let mut config = Config::base(Encoding::from_name(encoding).unwrap(), 1);
+    (config.vocabulary, config.d_model, config.layers, config.d_ff) = (16, 8, 1, 8);
+    let mut seed = 1_u64;
+    let mut weights = Weights::new();
+    for parameter in config.parameters() {
+        let count = parameter.shape.iter().product();
+        let mut draw = || {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 40) as f32 / (1 << 24) as f32 - 0.5
+        };
+        let data = match parameter.init {
+            Init::Ones => vec![1.0; count],
+            _ => (0..count).map(|_| draw()).collect(),
+        };
+        let shape = parameter.shape;
+        weights.insert(parameter.name, Tensor { shape, data });
+    }
+    (config, weights)
+}
+
+fn text(seed: u32, count: u32) -> Vec<u32> {
+    (0..count)
+        .map(|i| (i ^ seed).wrapping_mul(2_654_435_761) >> 28)
+        .collect()
+}
+
+/// A board whose models and texts are given when it asks.
+struct Lab {
+    engine: Engine,
+    board: Board,
+    models: Vec<(String, Model)>,
+    clock: Shared<f64>,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let mut board = Board::default();
+        board.set_options(Options {
+            quick: true,
+            ..Options::default()
+        });
+        Self {
+            engine: pollster::block_on(Engine::start(Choice::Cpu)).0,
+            board,
+            models: Vec::new(),
+            clock: Shared::new(0.0),
+        }
+    }
+
+    /// Does what a claim needs next, at most `count` times; whether it is done.
+    fn work(&mut self, id: &str, count: usize) -> bool {
+        for _ in 0..count {
+            match self.board.next(id).unwrap() {
+                Next::Load { model } => {
+                    let (config, weights) = tiny(encoding_of(&model));
+                    let loaded = self.engine.load(&config, &weights).unwrap();
+                    self.models.push((model.clone(), loaded));
+                    self.board.set_model(&model, config, model.as_bytes());
+                }
+                Next::Text { text: name } => self.board.set_text(&name, &text(0, 4097)),
+                Next::Step { variant } => {
+                    let found = self.models.iter_mut().find(|(name, _)| *name == variant);
+                    let clock = &self.clock;
+                    let now = || {
+                        clock.set(clock.get() + 5.0);
+                        clock.get()
+                    };
+                    pollster::block_on(self.board.step(id, &mut found.unwrap().1, now)).unwrap();
+                }
+                Next::Done => return true,
+            }
+        }
+        false
+    }
+}
+
+#[test]
+fn a_claim_is_measured_and_shares_its_tasks() {
+    let mut lab = Lab::new();
+    assert_eq!(
+        lab.board.next("scale").unwrap(),
+        Next::Text {
+            text: "persuasion".into()
+        }
+    );
+    assert_eq!(lab.board.progress("scale").unwrap().progress, 0.0);
+    assert!(lab.work("scale", 1000));
+    let finding = lab.board.finding("scale").unwrap();
+    assert_ne!(finding.verdict, Verdict::Unmeasured);
+    assert_eq!(lab.board.progress("scale").unwrap().progress, 1.0);
+    // ALiBi's own claim has part of its lengths already.
+    let progress = lab.board.progress("alibi").unwrap();
+    assert!(
+        progress.operations_done > 0.0 && progress.progress < 1.0,
+        "{progress:?}"
+    );
+    // What is measured agrees with a plain measurement of the same windows.
+    let Some(Picture::Perplexity { series }) = lab.board.finding("alibi").unwrap().picture else {
+        panic!("a curve")
+    };
+    let point = series[0].points.iter().find(|point| point.length == 128).unwrap();
+    let model = &mut lab.models.iter_mut().find(|(name, _)| name == "alibi").unwrap().1;
+    let tokens = text(0, 4097);
+    let plan = crate::experiment::Plan::new(4097, &[128], 4096).unwrap();
+    let mut plain = crate::experiment::Curve::default();
+    for step in plan.steps() {
+        let output = pollster::block_on(model.forward(&step.batch(&tokens).unwrap(), &Default::default()));
+        plain.add(&step, &output.unwrap().nll);
+    }
+    let plain = plain.points()[0];
+    assert!((point.perplexity / plain.perplexity - 1.0).abs() < 1e-6);
+    assert_eq!(point.tokens, 4096);
+    let errors = point.standard_error.unwrap() / plain.standard_error.unwrap();
+    assert!((0.9..1.1).contains(&errors), "{errors}");
+}
+
+#[test]
+fn stopping_and_restoring_lose_nothing() {
+    let mut whole = Lab::new();
+    assert!(whole.work("scale", 1000));
+    let expected = whole.board.finding("scale").unwrap();
+    let mut first = Lab::new();
+    assert!(!first.work("scale", 6));
+    let kept = first.board.export().unwrap();
+    let half = first.board.finding("scale").unwrap();
+    // A page that is loaded anew: the finding is there before any model is.
+    let mut second = Lab::new();
+    let count = second.board.restore(&kept).unwrap();
+    assert_eq!(count, first.board.results().len());
+    assert_eq!(second.board.finding("scale").unwrap().parts, half.parts);
+    let done = second.board.progress("scale").unwrap().operations_done;
+    assert!(done > 0.0);
+    assert!(second.work("scale", 1000));
+    let found = second.board.finding("scale").unwrap();
+    assert_eq!((found.verdict, &found.parts), (expected.verdict, &expected.parts));
+    second.board.forget("scale").unwrap();
+    assert!(second.board.results().is_empty());
+    assert_eq!(
+        second.board.finding("scale").unwrap().verdict,
+        Verdict::Unmeasured
+    );
+}
+
+#[test]
+fn results_of_another_model_or_text_are_dropped() {
+    let mut lab = Lab::new();
+    assert!(lab.work("scale", 1000));
+    let kept = lab.board.export().unwrap();
+    let all = lab.board.results().len();
+    lab.board.set_text("persuasion", &text(0, 4097));
+    assert_eq!(lab.board.results().len(), all);
+    let (config, _) = tiny("alibi");
+    lab.board.set_model("alibi", config, b"another");
+    assert_eq!(lab.board.results().len(), all / 2);
+    // Restored results of the old file are refused, those of the other model taken.
+    lab.board.restore(&kept).unwrap();
+    assert_eq!(lab.board.results().len(), all / 2);
+    lab.board.set_text("persuasion", &text(7, 4097));
+    assert!(lab.board.results().is_empty());
+    assert!(lab.board.restore("{}").is_err());
+}
+
+#[test]
+fn what_cannot_be_had_is_left_out_and_said() {
+    let mut lab = Lab::new();
+    lab.board.skip("sinusoidal");
+    assert!(lab.work("scale", 1000));
+    assert_eq!(lab.board.missing("scale").unwrap(), ["sinusoidal"]);
+    assert_eq!(lab.board.finding("scale").unwrap().verdict, Verdict::Unmeasured);
+    // It is there after all.
+    let (config, weights) = tiny("sinusoidal");
+    let model = lab.engine.load(&config, &weights).unwrap();
+    lab.models.push(("sinusoidal".into(), model));
+    lab.board.set_model("sinusoidal", config, b"sinusoidal");
+    assert!(lab.work("scale", 1000));
+    assert!(lab.board.missing("scale").unwrap().is_empty());
+    assert_ne!(lab.board.finding("scale").unwrap().verdict, Verdict::Unmeasured);
+    // A text too short for some lengths gives the others.
+    let mut short = Lab::new();
+    short.board.set_text("persuasion", &text(0, 300));
+    assert!(short.work("scale", 1000));
+    assert_eq!(short.board.missing("scale").unwrap(), ["persuasion (T = 512)"]);
+    assert!(short.board.next("nothing").is_err());
+}
+
+#[test]
+fn speed_takes_turns_and_estimates_follow() {
+    let mut lab = Lab::new();
+    assert!(!lab.work("speed", 1));
+    assert_eq!(lab.board.progress("speed").unwrap().seconds, None);
+    // Text, then models and samples by turns: after so many all models have nearly as many samples.
+    assert!(!lab.work("speed", 20));
+    let (config, weights) = tiny("alibi");
+    let mut model = lab.engine.load(&config, &weights).unwrap();
+    let clock = &lab.clock;
+    let now = || {
+        clock.set(clock.get() + 10.0);
+        clock.get()
+    };
+    pollster::block_on(lab.board.calibrate(&mut model, now)).unwrap();
+    let before = lab.board.progress("speed").unwrap().seconds.unwrap();
+    assert!(lab.work("speed", 1000));
+    assert_eq!(lab.board.progress("speed").unwrap().seconds, Some(0.0));
+    assert!(before > 0.0);
+    let finding = lab.board.finding("speed").unwrap();
+    // The clock gave each sample 5 ms.
+    assert_eq!(finding.verdict, Verdict::Partly);
+    assert_eq!(finding.parts.get("alibi"), Some(&Part::Text("1.00".into())));
+}
