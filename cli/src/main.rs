@@ -1,5 +1,6 @@
 //! `longview`: the page's tables, measurements and figures on the command line.
 
+mod claims;
 mod encoding;
 mod evaluate;
 mod figure;
@@ -24,6 +25,7 @@ struct Arguments {
 enum Command {
     Table(Box<table::Arguments>),
     Evaluate(evaluate::Arguments),
+    Claims(claims::Arguments),
     Inspect(inspect::Arguments),
     Figure(Box<figure::Arguments>),
 }
@@ -32,6 +34,7 @@ fn run(command: &Command) -> Result<()> {
     match command {
         Command::Table(arguments) => table::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Claims(arguments) => claims::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Figure(arguments) => figure::run(arguments),
     }

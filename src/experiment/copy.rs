@@ -155,6 +155,16 @@ impl CopyProbe {
         }
     }
 
+    /// Of each window done, the mean losses that its score is made of; for [`resume`](Self::resume).
+    pub fn losses(&self) -> &[[f64; 3]] {
+        &self.losses
+    }
+
+    /// Goes on after windows that a probe of the same settings has done.
+    pub fn resume(&mut self, losses: Vec<[f64; 3]>) {
+        self.losses = losses;
+    }
+
     /// The score so far; `None` while fewer than two windows are done.
     pub fn score(&self) -> Option<CopyScore> {
         let count = self.losses.len() as f64;

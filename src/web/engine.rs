@@ -4,6 +4,7 @@
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
 use crate::engine::{Captures, Choice, Engine, HeadId, Output, Verdict};
+use crate::experiment::board::Board;
 use crate::experiment::{Models, RunSettings, Runs};
 use crate::json;
 use crate::model::{Checkpoint, Tokenizer};
@@ -13,11 +14,13 @@ use wasm_bindgen::prelude::*;
 /// An engine with models, texts and what was measured so far.
 #[wasm_bindgen]
 pub struct Laboratory {
-    engine: Engine,
+    pub(super) engine: Engine,
     verdict: Verdict,
-    models: Models,
+    pub(super) models: Models,
     tokenizer: Option<Tokenizer>,
     runs: Runs,
+    /// The claims and what was measured for them.
+    pub(super) board: Board,
 }
 
 /// What was captured of one window; each array is handed over once.
@@ -65,7 +68,7 @@ impl Captured {
     }
 }
 
-fn error(message: impl ToString) -> JsError {
+pub(super) fn error(message: impl ToString) -> JsError {
     JsError::new(&message.to_string())
 }
 
@@ -84,6 +87,7 @@ impl Laboratory {
             models: Models::default(),
             tokenizer: None,
             runs: Runs::default(),
+            board: Board::default(),
         })
     }
 
@@ -113,7 +117,9 @@ impl Laboratory {
     /// No tokenizer.
     pub fn set_text(&mut self, name: &str, text: &str) -> Result<String, JsError> {
         let tokenizer = tokenizer(self.tokenizer.as_ref())?;
-        Ok(serde_json::to_string(&self.runs.set_text(name, text, tokenizer))?)
+        let summary = self.runs.set_text(name, text, tokenizer);
+        self.board.set_text(name, self.runs.tokens(name)?);
+        Ok(serde_json::to_string(&summary)?)
     }
 
     /// The first tokens of a text, `length` or as many as it has, as JSON: a list of strings as readers see
@@ -152,7 +158,8 @@ impl Laboratory {
             )));
         }
         let configuration = serde_json::to_string(&config)?;
-        self.models.load(&self.engine, &name, config, weights)?;
+        self.models.load(&self.engine, &name, config.clone(), weights)?;
+        self.board.set_model(&name, config, bytes);
         self.runs.forget_model(&name);
         Ok(configuration)
     }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "checks")]
 mod bench;
+#[cfg(feature = "laboratory")]
+mod board;
 #[cfg(all(feature = "checks", feature = "gpu"))]
 mod check;
 #[cfg(feature = "figures")]

@@ -1,11 +1,12 @@
 use super::claims::{CLAIMS, Claim, Options};
-use super::estimate::{Operations, Rates, config_by_name, operations_left};
+use super::estimate::{Rates, config_by_name, operations, operations_left};
 use super::finding::Finding;
 use super::results::{Data, Record, Results};
 use super::task::{Kind, Task};
-use super::windows::{Pass, Protocol};
-use crate::engine::{Captures, EngineError, Model};
-use crate::model::Config;
+use super::windows::{Pass, passes};
+use crate::engine::{Batch, Captures, EngineError, Model};
+use crate::experiment::{CopyBatches, ExperimentError, Protocol};
+use crate::model::{Config, Operations};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -61,8 +62,9 @@ pub enum Next {
 pub struct Progress {
     /// From 0 to 1, by operations.
     pub progress: f64,
-    pub operations: f64,
-    pub operations_done: f64,
+    /// Multiply-adds, in all and done.
+    pub operations: u64,
+    pub operations_done: u64,
     /// What is left, once the engine's speed is known.
     pub seconds: Option<f64>,
 }
@@ -247,9 +249,17 @@ impl Board {
             text: task.text().map(|_| text.fingerprint.clone()),
             data: Data::new(&task, tokens.len()),
         };
-        let operations = Operations::of_passes(&loaded.config, &passes);
+        let computed = operations(&loaded.config, &passes);
+        let batches = match batches(&task, self.results.get(&task), &passes, &tokens) {
+            Ok(batches) => batches,
+            // A text that is too short.
+            Err(error) => {
+                self.left_out.insert(task.key(), error.to_string());
+                return Ok(task.key());
+            }
+        };
         let began = now();
-        let nll = match run(model, &passes, &tokens).await {
+        let nll = match run(model, &batches).await {
             Ok(nll) => nll,
             Err(error @ (EngineError::Encoding(_) | EngineError::TooLong { .. })) => {
                 self.left_out.insert(task.key(), error.to_string());
@@ -261,10 +271,10 @@ impl Board {
         let record = self.results.entry(&task, || record);
         record
             .data
-            .add(task.scored(tokens.len()), &passes, &nll, elapsed_ms);
+            .add(&task, task.scored(tokens.len()), &passes, &nll, elapsed_ms);
         record.done += 1;
         if let Some(rates) = &mut self.rates {
-            rates.note(operations, elapsed_ms);
+            rates.note(computed, elapsed_ms);
         }
         Ok(task.key())
     }
@@ -284,12 +294,15 @@ impl Board {
         let mut timed = Vec::new();
         // The first warms up: tables, plans and buffers are made.
         for length in [short, short, longest, longest] {
-            let passes = Protocol::NonOverlapping.passes(length, longest);
+            let passes = passes(Protocol::NonOverlapping, length, longest);
+            let batches: Result<Vec<Batch>, EngineError> =
+                passes.iter().map(|pass| pass.batch(&tokens)).collect();
+            let batches = batches?;
             let began = now();
-            match run(model, &passes, &tokens).await {
-                Ok(_) => timed.push((Operations::of_passes(&config, &passes), now() - began)),
+            match run(model, &batches).await {
+                Ok(_) => timed.push((operations(&config, &passes), now() - began)),
                 // A learned table ends before: its attention is as fast as its linear part, as far as is known.
-                Err(EngineError::Encoding(_)) => timed.push((Operations::of_passes(&config, &passes), 0.0)),
+                Err(EngineError::Encoding(_)) => timed.push((operations(&config, &passes), 0.0)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -321,7 +334,7 @@ impl Board {
     }
 
     fn progress_of(&self, tasks: &[Task]) -> Progress {
-        let (mut all, mut left) = (0.0, Operations::default());
+        let (mut all, mut left) = (0, Operations::default());
         for task in tasks {
             let by_name = || config_by_name(task.model());
             let Some(config) = self
@@ -334,11 +347,15 @@ impl Board {
             };
             let tokens = self.text_tokens(task);
             all += operations_left(task, &config, tokens, 0).total();
-            left = left.plus(operations_left(task, &config, tokens, self.done(task)));
+            left += operations_left(task, &config, tokens, self.done(task));
         }
         let operations_done = all - left.total();
         Progress {
-            progress: if all > 0.0 { operations_done / all } else { 1.0 },
+            progress: if all > 0 {
+                operations_done as f64 / all as f64
+            } else {
+                1.0
+            },
             operations: all,
             operations_done,
             seconds: self.rates.map(|rates| rates.seconds(left)),
@@ -438,12 +455,32 @@ impl Board {
     }
 }
 
+/// The windows of a task's next step, by forward.
+fn batches(
+    task: &Task,
+    record: Option<&Record>,
+    passes: &[Pass],
+    tokens: &[u32],
+) -> Result<Vec<Batch>, ExperimentError> {
+    let Some(mut probe) = task.probe() else {
+        let batches: Result<_, EngineError> = passes.iter().map(|pass| pass.batch(tokens)).collect();
+        return batches.map_err(|_| ExperimentError::NoLength);
+    };
+    if let Some(Data::Copy { losses }) = record.map(|record| &record.data) {
+        probe.resume(losses.clone());
+    }
+    let windows = passes.first().map_or(1, |pass| pass.windows);
+    let next = probe.next(tokens, windows)?;
+    Ok(next.map_or(Vec::new(), |CopyBatches { repeated, control }| {
+        vec![repeated, control]
+    }))
+}
+
 /// The losses of a few forwards, each `[windows][length]`.
-async fn run(model: &mut Model, passes: &[Pass], tokens: &[u32]) -> Result<Vec<Vec<f32>>, EngineError> {
-    let mut losses = Vec::with_capacity(passes.len());
-    for pass in passes {
-        let output = model.forward(&pass.batch(tokens)?, &Captures::default()).await?;
-        losses.push(output.nll);
+async fn run(model: &mut Model, batches: &[Batch]) -> Result<Vec<Vec<f32>>, EngineError> {
+    let mut losses = Vec::with_capacity(batches.len());
+    for batch in batches {
+        losses.push(model.forward(batch, &Captures::default()).await?.nll);
     }
     Ok(losses)
 }

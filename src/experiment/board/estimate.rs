@@ -1,46 +1,15 @@
 use super::task::{Task, model_of};
 use super::windows::Pass;
 use crate::encoding::{Alibi, Encoding, Positional, Tables};
-use crate::model::{Config, Tensor, Weights};
+use crate::model::{Config, Operations, Tensor, Weights};
 
-/// Multiply-adds, in the two parts that run at different speeds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Operations {
-    /// Linear layers and vocabulary: grows with the tokens.
-    pub linear: f64,
-    /// Queries with keys, and attention with values: grows with tokens and context.
-    pub attention: f64,
-}
-
-impl Operations {
-    /// Of one forward of `windows` windows of `length` tokens. What a change at inference hides is counted
-    /// in all the same, since only some engines skip it.
-    pub fn of(config: &Config, windows: usize, length: usize) -> Self {
-        let (d, layers) = (config.d_model as f64, config.layers as f64);
-        let (windows, length) = (windows as f64, length as f64);
-        let weights = layers * (4.0 * d * d + 2.0 * d * config.d_ff as f64) + d * config.vocabulary as f64;
-        Self {
-            linear: windows * length * weights,
-            attention: windows * layers * 2.0 * d * length * (length + 1.0) / 2.0,
-        }
-    }
-
-    pub fn of_passes(config: &Config, passes: &[Pass]) -> Self {
-        passes.iter().fold(Self::default(), |sum, pass| {
-            sum.plus(Self::of(config, pass.windows, pass.length))
-        })
-    }
-
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            linear: self.linear + other.linear,
-            attention: self.attention + other.attention,
-        }
-    }
-
-    pub fn total(self) -> f64 {
-        self.linear + self.attention
-    }
+/// What the forwards of passes compute.
+pub fn operations(config: &Config, passes: &[Pass]) -> Operations {
+    let of_pass = |pass: &Pass| config.operations(pass.windows, pass.length);
+    passes
+        .iter()
+        .map(of_pass)
+        .fold(Operations::default(), |sum, pass| sum + pass)
 }
 
 /// How fast the engine is, as measured.
@@ -63,10 +32,12 @@ impl Rates {
     pub fn new(short: (Operations, f64), long: (Operations, f64)) -> Self {
         let ((a, time), (b, other)) = (short, long);
         // Two equations with two unknowns; where noise makes one of them negative, both parts are as fast.
-        let determinant = a.linear * b.attention - b.linear * a.attention;
-        let linear = (time * b.attention - other * a.attention) / determinant;
-        let attention = (a.linear * other - b.linear * time) / determinant;
-        let mean = (time + other) / (a.total() + b.total());
+        let [a_linear, a_attention, b_linear, b_attention] =
+            [a.linear, a.attention, b.linear, b.attention].map(|operations| operations as f64);
+        let determinant = a_linear * b_attention - b_linear * a_attention;
+        let linear = (time * b_attention - other * a_attention) / determinant;
+        let attention = (a_linear * other - b_linear * time) / determinant;
+        let mean = (time + other) / (a + b).total() as f64;
         let is_sound = linear > 0.0 && attention > 0.0 && linear.is_finite() && attention.is_finite();
         let (linear, attention) = if is_sound {
             (linear, attention)
@@ -82,7 +53,7 @@ impl Rates {
     }
 
     fn expected_ms(&self, operations: Operations) -> f64 {
-        self.linear * operations.linear + self.attention * operations.attention
+        self.linear * operations.linear as f64 + self.attention * operations.attention as f64
     }
 
     /// Learns from a step.
@@ -170,7 +141,7 @@ pub fn operations_left(task: &Task, config: &Config, text_tokens: usize, done: u
     let steps = task.steps(text_tokens);
     let left = steps.iter().skip(done);
     left.fold(Operations::default(), |sum, passes| {
-        sum.plus(Operations::of_passes(config, passes))
+        sum + operations(config, passes)
     })
 }
 
@@ -185,23 +156,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_those_counted_by_hand() {
-        let config = config_by_name("alibi").unwrap();
-        // A layer: q, k, v and output 4·96², MLP 2·96·384; vocabulary 512·96.
-        let token = 3.0 * (4.0 * 9216.0 + 2.0 * 96.0 * 384.0) + 49_152.0;
-        let found = Operations::of(&config, 2, 3);
-        assert_eq!(found.linear, 6.0 * token);
-        // Queries see 1, 2 and 3 keys: 6 pairs of a query and a key, each 96 for the score and 96 for the value.
-        assert_eq!(found.attention, 2.0 * 3.0 * 6.0 * 192.0);
-    }
-
-    #[test]
     fn two_forwards_give_both_rates_and_steps_correct_them() {
         let operations = |linear, attention| Operations { linear, attention };
-        let (short, long) = (operations(1000.0, 10.0), operations(1000.0, 1000.0));
-        let time = |of: Operations| of.linear * 0.01 + of.attention * 0.05;
+        let (short, long) = (operations(1000, 10), operations(1000, 1000));
+        let time = |of: Operations| of.linear as f64 * 0.01 + of.attention as f64 * 0.05;
         let mut rates = Rates::new((short, time(short)), (long, time(long)));
-        let other = operations(500.0, 4000.0);
+        let other = operations(500, 4000);
         assert!((rates.seconds(other) - time(other) / 1000.0).abs() < 1e-9);
         // Steps that take twice as long as expected double what is left.
         for _ in 0..10 {

@@ -161,6 +161,22 @@ pub struct SpeedSeries {
     pub ratios: Vec<Option<f64>>,
 }
 
+/// A copy score by gap.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopyPoint {
+    pub gap: usize,
+    pub score: f64,
+    pub standard_error: f64,
+}
+
+/// The copy scores of a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopyCurve {
+    pub name: String,
+    pub encoding: String,
+    pub points: Vec<CopyPoint>,
+}
+
 /// What a figure draws of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -177,6 +193,9 @@ pub enum Picture {
         /// By cell, in nats.
         values: Vec<f64>,
         errors: Vec<Option<f64>>,
+    },
+    CopyScore {
+        series: Vec<CopyCurve>,
     },
     SpeedBars {
         lengths: Vec<usize>,

@@ -16,9 +16,10 @@ mod windows;
 
 pub use claims::{CLAIMS, Claim, Options, Source, claim};
 pub use driver::{Board, BoardError, Next, Progress};
-pub use estimate::{Operations, Rates, config_by_name, encoding_of, memory_bytes};
+pub use estimate::{Rates, config_by_name, encoding_of, memory_bytes};
 pub use finding::{
-    Cell, CurvePoint, Finding, Part, Parts, Picture, Series, SpeedSeries, Table, Verdict, number, text_of,
+    Cell, CopyCurve, CopyPoint, CurvePoint, Finding, Part, Parts, Picture, Series, SpeedSeries, Table,
+    Verdict, number, text_of,
 };
 pub use results::{Data, Record, Results};
 pub use statistics::{Estimate, LEAVES, Limit, Losses, leaves_at, limit};

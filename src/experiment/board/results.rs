@@ -1,6 +1,7 @@
 use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
 use super::windows::Pass;
+use crate::experiment::CopyScore;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,10 @@ pub enum Data {
     /// By cell of positions: sum, sum of squares and number of the windows' mean differences.
     Paired {
         cells: Vec<(f64, f64, usize)>,
+    },
+    /// Of each window of a copy probe: the losses of the second occurrence, of its control, of the first.
+    Copy {
+        losses: Vec<[f64; 3]>,
     },
     /// Milliseconds a token, sample by sample.
     Speed {
@@ -52,12 +57,13 @@ impl Data {
             Kind::Paired { length, .. } => Self::Paired {
                 cells: vec![(0.0, 0.0, 0); length.div_ceil(PAIRED_CELL)],
             },
+            Kind::Copy { .. } => Self::Copy { losses: Vec::new() },
             Kind::Speed { .. } => Self::Speed { samples: Vec::new() },
         }
     }
 
     /// Takes what a step's forwards gave, each `[windows][length]`, and the time that it took.
-    pub fn add(&mut self, scored: usize, passes: &[Pass], nll: &[Vec<f32>], elapsed_ms: f64) {
+    pub fn add(&mut self, task: &Task, scored: usize, passes: &[Pass], nll: &[Vec<f32>], elapsed_ms: f64) {
         match self {
             Self::Losses { losses, contexts } => {
                 for (pass, nll) in passes.iter().zip(nll) {
@@ -81,6 +87,13 @@ impl Data {
                     *sum += mean;
                     *squares += mean * mean;
                     *count += 1;
+                }
+            }
+            Self::Copy { losses } => {
+                if let (Some(mut probe), [repeated, control]) = (task.probe(), nll) {
+                    probe.resume(std::mem::take(losses));
+                    probe.add(repeated, control);
+                    *losses = probe.losses().to_vec();
                 }
             }
             Self::Speed { samples } => {
@@ -144,6 +157,16 @@ impl Results {
         }
     }
 
+    /// The copy score of a task.
+    pub fn copy(&self, task: &Task) -> Option<CopyScore> {
+        let Data::Copy { losses } = &self.get(task)?.data else {
+            return None;
+        };
+        let mut probe = task.probe()?;
+        probe.resume(losses.clone());
+        probe.score()
+    }
+
     /// The median of the times a token, in milliseconds, and half of what lies between their quartiles. The
     /// first sample only warmed up.
     pub fn time(&self, task: &Task) -> Option<Estimate> {
@@ -204,6 +227,9 @@ struct Written {
     /// Paired cells: sum, squares, count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<Vec<(f64, f64, usize)>>,
+    /// Windows of a copy probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    w: Option<Vec<[f64; 3]>>,
     /// Samples of speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     s: Option<Vec<f64>>,
@@ -230,6 +256,7 @@ impl Results {
                 g: None,
                 c: None,
                 p: None,
+                w: None,
                 s: None,
             };
             match &record.data {
@@ -241,6 +268,11 @@ impl Results {
                         .iter()
                         .map(|&(sum, squares, n)| (rounded(sum), rounded(squares), n));
                     written.p = Some(cells.collect());
+                }
+                Data::Copy { losses } => {
+                    // A thousandth of a nat is far below the error.
+                    let short = |loss: f64| (loss * 1e4).round() / 1e4;
+                    written.w = Some(losses.iter().map(|losses| losses.map(short)).collect());
                 }
                 Data::Speed { samples } => written.s = Some(samples.iter().copied().map(rounded).collect()),
             }
@@ -275,6 +307,7 @@ impl Results {
                     contexts: c.unwrap_or_default(),
                 },
                 Written { p: Some(cells), .. } => Data::Paired { cells },
+                Written { w: Some(losses), .. } => Data::Copy { losses },
                 Written { s: Some(samples), .. } => Data::Speed { samples },
                 _ => return Err(format!("the results of \"{key}\" hold nothing; measure anew")),
             };
@@ -326,6 +359,9 @@ mod tests {
             Data::Paired {
                 cells: vec![(-0.5, 0.25, 1)],
             },
+            Data::Copy {
+                losses: vec![[1.5, 2.5, 3.5]],
+            },
             Data::Speed {
                 samples: vec![0.5, 0.25],
             },
@@ -341,8 +377,8 @@ mod tests {
         // Only what is further replaces.
         let mut behind = Results::default();
         behind.entry(&speed(2), || record(5, Data::Speed { samples: vec![9.0] }));
-        assert_eq!(behind.restore(results), 3);
-        assert_eq!((behind.len(), behind.get(&speed(2)).unwrap().done), (3, 5));
+        assert_eq!(behind.restore(results), 4);
+        assert_eq!((behind.len(), behind.get(&speed(2)).unwrap().done), (4, 5));
     }
 
     #[test]
@@ -369,8 +405,8 @@ mod tests {
         };
         let mut data = Data::new(&task, 65);
         let nll = |first: f32, second: f32| [vec![first; 16], vec![second; 16]].concat();
-        data.add(64, &[], &[nll(2.0, 1.0), nll(2.0, 2.0)], 0.0);
-        data.add(64, &[], &[nll(2.0, 2.0), nll(2.0, 2.0)], 0.0);
+        data.add(&task, 64, &[], &[nll(2.0, 1.0), nll(2.0, 2.0)], 0.0);
+        data.add(&task, 64, &[], &[nll(2.0, 2.0), nll(2.0, 2.0)], 0.0);
         let mut results = Results::default();
         results.entry(&task, || record(2, data));
         let cells = results.cells(&task);

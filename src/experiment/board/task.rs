@@ -1,4 +1,5 @@
-use super::windows::{Pass, Protocol};
+use super::windows::{Pass, passes};
+use crate::experiment::{CopyProbe, Protocol, STEP_TOKENS};
 use std::fmt;
 
 /// One measurement of one variant of a model. Claims that need the same one share it: equal tasks have
@@ -28,6 +29,12 @@ pub enum Kind {
         base: usize,
         tokens: usize,
     },
+    /// What a model makes of a passage that it has seen `gap` tokens before, over `windows` windows.
+    Copy {
+        text: String,
+        gap: usize,
+        windows: usize,
+    },
     /// The time that a token takes in windows of `length`.
     Speed { length: usize },
 }
@@ -36,6 +43,8 @@ pub enum Kind {
 const SPEED_TOKENS: usize = 2048;
 /// Samples of a speed; the first only warms up.
 pub const SPEED_SAMPLES: usize = 6;
+/// The trained length of the models that were taught to copy.
+const COPY_TRAINED: usize = 128;
 /// Positions of a window that the paired losses are pooled over.
 pub const PAIRED_CELL: usize = 16;
 
@@ -61,6 +70,7 @@ impl fmt::Display for Task {
                 base,
                 tokens,
             } => write!(f, "paired {variant} {text} {length} {base} {tokens}"),
+            Kind::Copy { text, gap, windows } => write!(f, "copy {variant} {text} {gap} {windows}"),
             Kind::Speed { length } => write!(f, "speed {variant} {length}"),
         }
     }
@@ -85,7 +95,7 @@ impl Task {
     /// The text that it is measured on; none for speed.
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Losses { text, .. } | Kind::Paired { text, .. } => Some(text),
+            Kind::Losses { text, .. } | Kind::Paired { text, .. } | Kind::Copy { text, .. } => Some(text),
             Kind::Speed { .. } => None,
         }
     }
@@ -94,10 +104,19 @@ impl Task {
     pub fn length(&self) -> usize {
         match self.kind {
             Kind::Losses { length, .. } | Kind::Paired { length, .. } | Kind::Speed { length } => length,
+            Kind::Copy { .. } => self.probe().map_or(0, |probe| probe.length()),
         }
     }
 
-    /// How many predictions are scored in a text of `text_tokens` tokens; 0 where it is too short for one
+    /// The probe of a copy score, at its beginning.
+    pub fn probe(&self) -> Option<CopyProbe> {
+        match self.kind {
+            Kind::Copy { gap, windows, .. } => CopyProbe::new(gap, COPY_TRAINED, windows).ok(),
+            _ => None,
+        }
+    }
+
+    /// How many predictions (windows, of a copy score) are scored in a text of `text_tokens` tokens; 0 where it is too short for one
     /// window.
     pub fn scored(&self, text_tokens: usize) -> usize {
         // The last token is only ever a target.
@@ -108,6 +127,11 @@ impl Task {
                 if scored < length { 0 } else { scored }
             }
             Kind::Paired { length, tokens, .. } => tokens.min(available) / length * length,
+            Kind::Copy { windows, .. } => {
+                // The probe's windows begin at unlike places.
+                let is_enough = available >= self.length() + windows;
+                if is_enough { windows } else { 0 }
+            }
             Kind::Speed { .. } => available,
         }
     }
@@ -120,12 +144,19 @@ impl Task {
         }
         match self.kind {
             Kind::Losses { protocol, length, .. } => {
-                let passes = protocol.passes(length, scored);
+                let passes = passes(protocol, length, scored);
                 passes.into_iter().map(|pass| vec![pass]).collect()
             }
             Kind::Paired { length, base, .. } => {
                 let window = |begin| vec![whole(begin, length, 1), whole(begin, base, length / base)];
                 (0..scored).step_by(length).map(window).collect()
+            }
+            Kind::Copy { .. } => {
+                let length = self.length();
+                let most = (STEP_TOKENS / (2 * length)).max(1);
+                // Two forwards a step, with the passage and without; where they begin is the probe's matter.
+                let step = |first| vec![whole(0, length, most.min(scored - first)); 2];
+                (0..scored).step_by(most).map(step).collect()
             }
             Kind::Speed { length } => {
                 let windows = (SPEED_TOKENS / length).max(1);

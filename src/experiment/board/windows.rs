@@ -1,20 +1,5 @@
 use crate::engine::{Batch, EngineError};
-use crate::experiment::STEP_TOKENS;
-use serde::{Deserialize, Serialize};
-
-/// How a text is cut into windows: each begins `stride` tokens after the one before it, the first scores all
-/// of its predictions, each other only those that none before it has scored. Every token is scored once,
-/// whatever the length, so lengths without a common multiple score the same tokens too: the last window ends
-/// where the scored tokens end, and is shorter where they do not fill it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// The stride is the length.
-    NonOverlapping,
-    Sliding {
-        stride: usize,
-    },
-}
+use crate::experiment::{Protocol, STEP_TOKENS};
 
 /// Windows of one length that are run together, and how much of each is scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,42 +15,37 @@ pub struct Pass {
     pub scored: usize,
 }
 
-impl Protocol {
-    /// From the beginning of a window of `length` tokens to that of the next; at least 1.
-    fn stride(self, length: usize) -> usize {
-        match self {
-            Self::NonOverlapping => length,
-            // A wider stride would leave tokens unscored.
-            Self::Sliding { stride } => stride.clamp(1, length),
+/// The passes that score `tokens` predictions in windows of `length`, in the text's order; each computes at
+/// most [`STEP_TOKENS`] tokens, or one window.
+///
+/// Each window begins a stride after the one before it; the first scores all of its predictions, each other
+/// those that none before it has scored. So every token is scored once, whatever the length: lengths without a
+/// common multiple score the same tokens too. The last window ends where the scored tokens end, and is shorter
+/// where they do not fill it.
+pub fn passes(protocol: Protocol, length: usize, tokens: usize) -> Vec<Pass> {
+    // A wider stride than the window would leave tokens unscored.
+    let stride = protocol.stride(length).clamp(1, length);
+    let most = (STEP_TOKENS / length).max(1);
+    let mut passes: Vec<Pass> = Vec::new();
+    let (mut begin, mut scored_to) = (0, 0);
+    while scored_to < tokens {
+        let end = (begin + length).min(tokens);
+        let window = Pass {
+            begin,
+            stride,
+            windows: 1,
+            length: end - begin,
+            scored: end - scored_to,
+        };
+        match passes.last_mut().filter(|last| {
+            (last.length, last.scored) == (window.length, window.scored) && last.windows < most
+        }) {
+            Some(last) => last.windows += 1,
+            None => passes.push(window),
         }
+        (begin, scored_to) = (begin + stride, end);
     }
-
-    /// The passes that score `tokens` predictions in windows of `length`, in the text's order; each computes
-    /// at most [`STEP_TOKENS`] tokens, or one window.
-    pub fn passes(self, length: usize, tokens: usize) -> Vec<Pass> {
-        let stride = self.stride(length);
-        let most = (STEP_TOKENS / length).max(1);
-        let mut passes: Vec<Pass> = Vec::new();
-        let (mut begin, mut scored_to) = (0, 0);
-        while scored_to < tokens {
-            let end = (begin + length).min(tokens);
-            let window = Pass {
-                begin,
-                stride,
-                windows: 1,
-                length: end - begin,
-                scored: end - scored_to,
-            };
-            match passes.last_mut().filter(|last| {
-                (last.length, last.scored) == (window.length, window.scored) && last.windows < most
-            }) {
-                Some(last) => last.windows += 1,
-                None => passes.push(window),
-            }
-            (begin, scored_to) = (begin + stride, end);
-        }
-        passes
-    }
+    passes
 }
 
 impl Pass {
@@ -110,7 +90,7 @@ mod tests {
             (Protocol::Sliding { stride: 1 }, 8, 20),
         ] {
             let mut counts = vec![0; tokens];
-            for pass in protocol.passes(length, tokens) {
+            for pass in passes(protocol, length, tokens) {
                 assert!(pass.windows * pass.length <= STEP_TOKENS.max(length));
                 let batch = pass.batch(&text).unwrap();
                 let targets: Vec<f32> = (0..pass.windows)
@@ -133,7 +113,7 @@ mod tests {
 
     #[test]
     fn sliding_keeps_a_long_context() {
-        let passes = Protocol::Sliding { stride: 16 }.passes(64, 4096);
+        let passes = passes(Protocol::Sliding { stride: 16 }, 64, 4096);
         let first = passes[0];
         assert_eq!((first.begin, first.windows, first.scored), (0, 1, 64));
         assert!(

@@ -2,8 +2,9 @@ use super::super::finding::{Cell, Finding, Picture, Table, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::{Kind, PAIRED_CELL, Task};
-use super::super::windows::Protocol;
+use super::super::windows::passes;
 use super::{ALIBI_PAPER, Claim, Options, Source, TRAINED, losses, scored};
+use crate::experiment::Protocol;
 
 /// The early token curse: the first predictions of a window have little context, longer windows have fewer of
 /// them, and that is what ALiBi gains past L.
@@ -16,8 +17,7 @@ const STRIDE: usize = 16;
 
 /// The share of predictions with at most `context` tokens of context, in windows of `length`.
 pub fn share(protocol: Protocol, length: usize, scored: usize, context: usize) -> f64 {
-    let starved: usize = protocol
-        .passes(length, scored)
+    let starved: usize = passes(protocol, length, scored)
         .iter()
         .map(|pass| pass.windows * context.min(pass.length).saturating_sub(pass.length - pass.scored))
         .sum();

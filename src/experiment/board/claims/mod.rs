@@ -1,6 +1,7 @@
 //! One file a claim, or a family of claims: its source and the source's figures, what is measured, and the
 //! rule that makes a verdict of the numbers. The words stand in the page's files, under `board.claims`.
 
+mod copying;
 mod curse;
 mod extrapolation;
 mod heads;
@@ -21,7 +22,7 @@ use super::finding::{Cell, CurvePoint, Finding, Series, Table};
 use super::results::Results;
 use super::statistics::{Estimate, Losses};
 use super::task::{Kind, Task};
-use super::windows::Protocol;
+use crate::experiment::Protocol;
 use serde::{Deserialize, Serialize};
 
 /// What is measured, and how exactly.
@@ -90,6 +91,7 @@ pub const CLAIMS: &[&dyn Claim] = &[
     &other_text::OtherText,
     &scale::Scale,
     &heads::Heads,
+    &copying::Copying,
     &rescue::Rescue,
     &newcomers::Newcomers,
 ];

@@ -2,11 +2,11 @@ use super::super::finding::{Finding, Picture, Table, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::{Kind, Task};
-use super::super::windows::Protocol;
 use super::{
     ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, length_columns, lengths,
     paper, ratio, row, series,
 };
+use crate::experiment::Protocol;
 
 /// With sliding windows, where every prediction has a long context, ALiBi gains nothing from T > L.
 pub struct Sliding;

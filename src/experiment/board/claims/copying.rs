@@ -1,0 +1,185 @@
+use super::super::estimate::encoding_of;
+use super::super::finding::{Cell, CopyCurve, CopyPoint, Finding, Picture, Table, Verdict};
+use super::super::results::Results;
+use super::super::statistics::Estimate;
+use super::super::task::{Kind, Task};
+use super::{ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, defined_at, lengths, losses, ratio};
+
+/// What a flat curve hides: models that were taught to copy, and how much of it is left when the passage lies
+/// farther back, beside their perplexity.
+pub struct Copying;
+
+const GAPS: &[usize] = &[16, 64, 112, 160, 256, 384, 512, 768];
+const GAPS_QUICK: &[usize] = &[16, 64, 512];
+/// The gaps that the rule compares: within L, and at 4 L.
+const NEAR: usize = 64;
+const FAR: usize = 4 * TRAINED;
+const LENGTHS: &[usize] = &[TRAINED, 2 * TRAINED, 4 * TRAINED, 8 * TRAINED];
+const LENGTHS_QUICK: &[usize] = &[TRAINED, 4 * TRAINED];
+
+impl Copying {
+    fn variant(encoding: &str, ending: &str, length: usize) -> String {
+        let variant = defined_at(encoding, length);
+        variant.replacen(encoding, &format!("{encoding}-copy{ending}"), 1)
+    }
+
+    fn probes(options: &Options, encoding: &str, ending: &str) -> Vec<Task> {
+        let gaps = lengths(options, GAPS, GAPS_QUICK).iter();
+        gaps.map(|&gap| Task {
+            // The probe's window reaches a little beyond the gap.
+            variant: Self::variant(encoding, ending, gap + 16),
+            kind: Kind::Copy {
+                text: options.text.clone(),
+                gap,
+                windows: if options.quick { 24 } else { 96 },
+            },
+        })
+        .collect()
+    }
+
+    fn curve(options: &Options, encoding: &str) -> Vec<Task> {
+        let lengths = lengths(options, LENGTHS, LENGTHS_QUICK).iter();
+        lengths
+            .map(|&length| losses(Self::variant(encoding, "", length), options, length))
+            .collect()
+    }
+
+    /// The rule, for ALiBi: its perplexity at the longest length within 5 % of that at L, and its copy score
+    /// at a gap of 4 L at most half of that at 64 tokens. The claim holds where both are so, partly where one.
+    fn verdict(rise: f64, near: f64, far: f64) -> Verdict {
+        match (rise <= 1.05, far > near / 2.0) {
+            (true, true) => Verdict::Holds,
+            (false, false) => Verdict::Differs,
+            _ => Verdict::Partly,
+        }
+    }
+}
+
+/// The columns of the gaps.
+fn gap_columns(table: &mut Table, gaps: &[usize]) {
+    table.columns.extend(gaps.iter().map(|gap| format!("→ {gap}")));
+}
+
+impl Claim for Copying {
+    fn id(&self) -> &'static str {
+        "copying"
+    }
+
+    fn number(&self) -> u8 {
+        14
+    }
+
+    fn source(&self) -> Source {
+        Source {
+            url: ALIBI_PAPER,
+            place: "Appendix B",
+        }
+    }
+
+    fn paper(&self) -> Table {
+        Table::default()
+    }
+
+    fn tasks(&self, options: &Options) -> Vec<Task> {
+        let mut encodings = ENCODINGS;
+        encodings.sort_by_key(|encoding| *encoding != "alibi");
+        let mut tasks = Vec::new();
+        for encoding in encodings {
+            tasks.extend(Self::probes(options, encoding, ""));
+            tasks.extend(Self::curve(options, encoding));
+        }
+        for encoding in encodings {
+            tasks.extend(Self::probes(options, encoding, "-s2"));
+        }
+        tasks
+    }
+
+    fn finding(&self, options: &Options, results: &Results) -> Finding {
+        let mut table = Table::new(&["model"]);
+        gap_columns(&mut table, lengths(options, GAPS, GAPS_QUICK));
+        let spans = lengths(options, LENGTHS, LENGTHS_QUICK);
+        table
+            .columns
+            .extend(spans.iter().map(|length| format!("T = {length}")));
+        let mut drawn = Vec::new();
+        for ending in ["", "-s2"] {
+            for encoding in ENCODINGS {
+                let name = format!("{encoding}-copy{ending}");
+                let mut row: Vec<Cell> = vec![name.as_str().into()];
+                let mut points = Vec::new();
+                for task in Self::probes(options, encoding, ending) {
+                    let score = results.copy(&task);
+                    row.push(score.map_or(Cell::Empty, |score| {
+                        Cell::Estimate(Estimate {
+                            value: score.score,
+                            error: Some(score.standard_error),
+                        })
+                    }));
+                    points.extend(score.map(|score| CopyPoint {
+                        gap: score.gap,
+                        score: score.score,
+                        standard_error: score.standard_error,
+                    }));
+                }
+                // The second seed shows the noise of the scores only.
+                let curve = Self::curve(options, encoding);
+                let shown = |task| Cell::from(results.losses(task).and_then(|losses| losses.perplexity()));
+                row.extend(curve.iter().map(|task| {
+                    if ending.is_empty() {
+                        shown(task)
+                    } else {
+                        Cell::Empty
+                    }
+                }));
+                table.rows.push(row);
+                if !points.is_empty() {
+                    drawn.push(CopyCurve {
+                        encoding: encoding_of(&name).into(),
+                        name,
+                        points,
+                    });
+                }
+            }
+        }
+        let mut finding = Finding::unmeasured(table);
+        finding.picture = (!drawn.is_empty()).then_some(Picture::CopyScore { series: drawn });
+        let probes = Self::probes(options, "alibi", "");
+        let at = |gap| {
+            let of_gap = |task: &&Task| matches!(task.kind, Kind::Copy { gap: of, .. } if of == gap);
+            results.copy(probes.iter().find(of_gap)?)
+        };
+        let curve = Self::curve(options, "alibi");
+        let rise = ratio(results, &curve[curve.len() - 1], &curve[0]);
+        if let (Some(near), Some(far), Some(rise)) = (at(NEAR), at(FAR), rise) {
+            for (name, score) in [("near", near), ("far", far)] {
+                let (value, error) = (score.score, Some(score.standard_error));
+                finding.parts.estimate(name, Estimate { value, error });
+            }
+            finding.parts.text("near_gap", NEAR.to_string());
+            finding.parts.text("far_gap", FAR.to_string());
+            finding.parts.text("length", spans[spans.len() - 1].to_string());
+            finding.parts.estimate("rise", rise);
+            finding.verdict = Self::verdict(rise.value, near.score, far.score);
+        }
+        finding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_goes_both_ways() {
+        assert_eq!(Copying::verdict(0.99, -2.3, -0.3), Verdict::Holds);
+        assert_eq!(Copying::verdict(0.99, -2.3, -2.0), Verdict::Partly);
+        assert_eq!(Copying::verdict(1.3, -2.3, -0.3), Verdict::Partly);
+        assert_eq!(Copying::verdict(1.3, -2.3, -2.0), Verdict::Differs);
+    }
+
+    #[test]
+    fn models_are_named_as_their_files() {
+        assert_eq!(Copying::variant("t5_bias", "-s2", 512), "t5_bias-copy-s2");
+        assert_eq!(Copying::variant("learned", "", 512), "learned-copy?past=last");
+    }
+}
