@@ -5,7 +5,7 @@ use super::results::{Data, Record, Results};
 use super::task::{Kind, Task};
 use super::windows::{Pass, passes};
 use crate::engine::{Batch, Captures, EngineError, Model};
-use crate::experiment::{CopyBatches, ExperimentError, Protocol};
+use crate::experiment::{CopyBatches, Protocol};
 use crate::model::{Config, Operations};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,9 +252,8 @@ impl Board {
         let computed = operations(&loaded.config, &passes);
         let batches = match batches(&task, self.results.get(&task), &passes, &tokens) {
             Ok(batches) => batches,
-            // A text that is too short.
             Err(error) => {
-                self.left_out.insert(task.key(), error.to_string());
+                self.left_out.insert(task.key(), error);
                 return Ok(task.key());
             }
         };
@@ -455,22 +454,32 @@ impl Board {
     }
 }
 
-/// The windows of a task's next step, by forward.
+/// The windows of a task's next step, by forward; or why the text does not give them.
 fn batches(
     task: &Task,
     record: Option<&Record>,
     passes: &[Pass],
     tokens: &[u32],
-) -> Result<Vec<Batch>, ExperimentError> {
+) -> Result<Vec<Batch>, String> {
     let Some(mut probe) = task.probe() else {
-        let batches: Result<_, EngineError> = passes.iter().map(|pass| pass.batch(tokens)).collect();
-        return batches.map_err(|_| ExperimentError::NoLength);
+        let batches: Result<_, EngineError> = if let Kind::Speed { .. } = task.kind {
+            // What the tokens say is of no consequence for the time: a short text is repeated.
+            let need = passes
+                .iter()
+                .map(|pass| pass.begin + pass.windows * pass.stride + 1)
+                .max();
+            let repeated: Vec<u32> = tokens.iter().copied().cycle().take(need.unwrap_or(0)).collect();
+            passes.iter().map(|pass| pass.batch(&repeated)).collect()
+        } else {
+            passes.iter().map(|pass| pass.batch(tokens)).collect()
+        };
+        return batches.map_err(|error| error.to_string());
     };
     if let Some(Data::Copy { losses }) = record.map(|record| &record.data) {
         probe.resume(losses.clone());
     }
     let windows = passes.first().map_or(1, |pass| pass.windows);
-    let next = probe.next(tokens, windows)?;
+    let next = probe.next(tokens, windows).map_err(|error| error.to_string())?;
     Ok(next.map_or(Vec::new(), |CopyBatches { repeated, control }| {
         vec![repeated, control]
     }))
