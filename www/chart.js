@@ -70,7 +70,7 @@ export class Chart {
   /** The title, in which a view may name what its state has chosen. */
   titleNow() {
     const { definition, view } = this;
-    return view.words.say(`views.${view.name}.charts.${definition.id}`, definition.titleParts?.(view.state, view.words));
+    return definition.title ?? view.words.say(`views.${view.name}.charts.${definition.id}`, definition.titleParts?.(view.state, view.words));
   }
 
   listen() {

@@ -1,10 +1,33 @@
 // The controls of a view: one for each of its properties, made from the table of properties.
 import { PROPERTIES, TRAINED_LENGTH, nearestStop, numbers, stops } from "./properties.js";
 import { element, uniqueId } from "./dom.js";
+import { hasFactor, hasParts, hasWindow, isFar, isRotary, modelsOf, seedOf } from "./methods.js";
+import { engine } from "./engine.js";
 import { textControl } from "./text-control.js";
 
 /** Properties whose slider has a mark at L. */
 const MARKED = new Set(["length", "query", "key", "max"]);
+
+/** When a control is of use; the others always are. */
+const OF_USE = {
+  scaling: isRotary,
+  factor: hasFactor,
+  beta_fast: hasParts,
+  beta_slow: hasParts,
+  far_window: (state) => !hasWindow(state),
+  far_group: (state) => !hasWindow(state) && state.scaling === "self_extend",
+  log_n: isRotary,
+  window: hasWindow,
+  sinks: (state) => hasWindow(state) && state.window > 0,
+  stride: ({ windows }) => windows === "sliding",
+  encodings: ({ models }) => models === "encodings",
+};
+
+/** The models that a choice asks for: what they weigh is said before they are fetched. */
+const ASKED = {
+  seeds: (state) => modelsOf(state).map(seedOf),
+  models: (state, models) => modelsOf({ ...state, models }),
+};
 
 /**
  * Makes the control of a property; `show` makes it show the view's state.
@@ -19,7 +42,12 @@ export function makeControl(name, view) {
   const choice = make(name, property, label, view);
   const made = name === "text" ? textControl(choice, view) : choice;
   made.element.dataset.control = name;
-  return { name, ...made };
+  const isOfUse = OF_USE[name];
+  const show = (state) => {
+    made.show(state);
+    if (isOfUse) made.element.hidden = !isOfUse(state);
+  };
+  return { name, ...made, show };
 }
 
 function slider(name, property, label, view) {
@@ -50,7 +78,7 @@ function slider(name, property, label, view) {
       const value = state[name];
       input.value = String(nearestStop(all, value));
       const parts = { value: words.count(value), times: words.number(value / TRAINED_LENGTH), trained: TRAINED_LENGTH };
-      const path = `properties.${name}.value`;
+      const path = value === 0 && words.has(`properties.${name}.zero`) ? `properties.${name}.zero` : `properties.${name}.value`;
       output.textContent = words.has(path) ? words.say(path, parts) : parts.value;
       const spoken = `properties.${name}.spoken`;
       input.setAttribute("aria-valuetext", words.has(spoken) ? words.say(spoken, parts) : `${label}: ${output.textContent}`);
@@ -66,12 +94,35 @@ function select(name, { choices }, label, view) {
     const path = `properties.${name}.choices.${choice}`;
     input.append(new Option(words.has(path) ? words.say(path) : words.has(`chart.encoding_${choice}`) ? words.encoding(choice) : choice, choice));
   }
-  return { element: element("label", { class: "field" }, element("span", { text: label }), input), show: (state) => (input.value = String(state[name])) };
+  const asked = ASKED[name];
+  const titles = [...input.options].map(({ text }) => text);
+  const show = (state) => {
+    input.value = String(state[name]);
+    if (!asked) return;
+    for (const [index, option] of [...input.options].entries()) {
+      const text = titles[index] + toFetch(asked(state, option.value), words);
+      if (option.text !== text) option.text = text;
+    }
+  };
+  return { element: element("label", { class: "field" }, element("span", { text: label }), input), show };
 }
 
 function checkbox(name, _, label, view) {
   const input = element("input", { type: "checkbox", onchange: () => view.change({ [name]: input.checked }) });
-  return { element: element("label", { class: "check" }, input, label), show: (state) => (input.checked = state[name]) };
+  const text = element("span", { text: label });
+  const show = (state) => {
+    input.checked = state[name];
+    const asked = ASKED[name];
+    if (asked) text.textContent = label + toFetch(asked(state), view.words);
+  };
+  return { element: element("label", { class: "check" }, input, text), show };
+}
+
+/** What of some models is still to be fetched, in brackets; nothing where all are here. */
+function toFetch(names, words) {
+  const missing = names.map((name) => engine.models.get(name)).filter((model) => model && !engine.loaded.has(model.name));
+  const bytes = missing.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  return bytes ? words.say("methods.toFetch", { count: missing.length, size: words.number(bytes / 1e6, 2) }) : "";
 }
 
 /** What is wrong with a list of slopes, as a sentence's path and parts; null where nothing is. */

@@ -2,6 +2,7 @@
 // model. What it found is kept here, so that views come and go and nothing is measured twice.
 import { address, addresses, bytes, isOffline, models } from "./assets.js";
 import { download, telling } from "./download.js";
+import { Board } from "./board.js";
 import { own } from "./own-text.js";
 import { Run, runKey } from "./run.js";
 
@@ -10,7 +11,7 @@ const START_LIMIT_MS = 60_000;
 
 let nextId = 1;
 
-class Engine {
+export class Engine {
   constructor() {
     /** @type {Worker | null} */
     this.worker = null;
@@ -25,11 +26,15 @@ class Engine {
     this.loading = null;
     /** @type {Map<string, Float32Array>} what an encoding was trained to */
     this.weights = new Map();
+    /** @type {Map<string, Float32Array>} what a model's encoding adds to scores, by `variant|length` */
+    this.biases = new Map();
     /** @type {Map<string, object>} the newest attention of each slot */
     this.attentions = new Map();
     /** @type {Map<string, object>} what the manifest says of each model, once the worker has read it */
     this.models = new Map();
     this.textVersion = own.version;
+    /** Models that a worker has had: the next one finds them in the browser's cache. */
+    this.loaded = new Set();
     /** @type {Map<string, {tokens: number, dropped: number}>} what texts became */
     this.texts = new Map();
     /** @type {Map<string, Run>} */
@@ -42,6 +47,7 @@ class Engine {
     this.speed = 0;
     /** @type {Set<(what: string, id?: string) => void>} */
     this.followers = new Set();
+    this.board = new Board(this);
   }
 
   follow(follower) {
@@ -61,7 +67,7 @@ class Engine {
     this.texts.delete("own");
     for (const key of this.runs.keys()) if (key.startsWith("own")) this.runs.delete(key);
     for (const problem of ["text-own", "short-own"]) this.solve(problem);
-    this.worker?.postMessage({ kind: "text", text: own.text });
+    this.send({ kind: "text", text: own.text });
   }
 
   /** Takes another engine: "auto", "cpu" or "gpu"; what runs starts anew with it. */
@@ -101,6 +107,8 @@ class Engine {
     });
     worker.postMessage({ kind: "start", engine: this.choice, places: addresses(), models: models() });
     if (own.text) worker.postMessage({ kind: "text", text: own.text });
+    if (this.board.options) worker.postMessage({ kind: "options", options: this.board.options });
+    if (this.board.results) worker.postMessage({ kind: "restore", results: this.board.results });
     for (const [id, want] of this.wants) worker.postMessage({ kind: "want", id, want });
     this.tell("verdict");
   }
@@ -150,6 +158,11 @@ class Engine {
         const file = bytes(message.name);
         return this.worker?.postMessage({ kind: "bytes", name: message.name, bytes: file }, file ? [file.buffer] : []);
       }
+      case "claims":
+      case "claim":
+      case "results":
+      case "stopped":
+        return this.board.take(message);
       case "models":
         this.models = new Map(message.models.map((model) => [model.name, model]));
         return this.tell("models");
@@ -161,9 +174,13 @@ class Engine {
         return this.tell("loading");
       case "loaded":
         this.loading = null;
+        this.loaded.add(message.name);
         if (message.weights.length) this.weights.set(message.name, message.weights);
         this.solve(`model-${message.name}`);
         return this.tell("weights", message.name);
+      case "biases":
+        this.biases.set(`${message.variant}|${message.length}`, message.biases);
+        return this.tell("weights", message.variant);
       case "attention":
         // The view that asked may be gone.
         if (![...this.wants.values()].some(({ slot }) => slot === message.slot)) return;
@@ -213,6 +230,11 @@ class Engine {
     if (this.worker) this.worker.postMessage({ kind: "want", id, want });
     else if (!this.isStarting && !this.isDead) this.start();
     return id;
+  }
+
+  /** Tells the worker that runs, if one does; the next one is told at its start. */
+  send(message) {
+    this.worker?.postMessage(message);
   }
 
   drop(id) {

@@ -1,7 +1,7 @@
 /** The elements of Longview. Importing this module defines them all: `<longview-alibi heads="8">` and its kin. */
 
 /** Names of the views. */
-export type ViewName = "none" | "learned" | "sinusoidal" | "rotary" | "t5_bias" | "alibi" | "attention" | "perplexity" | "compare";
+export type ViewName = "none" | "learned" | "sinusoidal" | "rotary" | "t5_bias" | "alibi" | "methods" | "attention" | "perplexity" | "compare" | "claims";
 
 /** A view's state, by the names of the properties; attributes have hyphens in place of underscores. */
 export interface State {
@@ -56,8 +56,10 @@ declare global {
     "longview-rotary": LongviewElement;
     "longview-t5-bias": LongviewElement;
     "longview-alibi": LongviewElement;
+    "longview-methods": LongviewElement;
     "longview-attention": LongviewElement;
     "longview-perplexity": LongviewElement;
     "longview-compare": LongviewElement;
+    "longview-claims": LongviewElement;
   }
 }

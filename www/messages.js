@@ -37,6 +37,7 @@ export class Messages {
   readable(parts) {
     const readable = { ...parts };
     if (typeof parts.text === "string") readable.text = this.words.say(`texts.${parts.text}`);
+    if (typeof parts.claim === "string") readable.claim = this.words.say(`board.claims.${parts.claim}.title`);
     for (const [name, value] of Object.entries(parts)) {
       if (typeof value === "number" && value >= 10_000) readable[name] = this.words.count(value);
     }

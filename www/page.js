@@ -6,7 +6,7 @@ import { engine } from "./engine.js";
 import { tagOf } from "./longview.js";
 import { Messages } from "./messages.js";
 import { Player, playButton } from "./play.js";
-import { ENCODINGS, TRAINED_LENGTH, format, parse } from "./properties.js";
+import { ENCODINGS, NEWCOMERS, TRAINED_LENGTH, format, parse } from "./properties.js";
 import { runKey } from "./run.js";
 import { Store } from "./store.js";
 import { LANGUAGES, load, pick } from "./words.js";
@@ -50,7 +50,9 @@ function makeView(name, { omit = [], eager = false } = {}) {
 function buildAll(words) {
   const holder = element("div", { class: "stage", id: "stage" });
   const views = {};
-  const show = (name) => {
+  const show = (encoding) => {
+    // The later encodings share a view.
+    const name = NEWCOMERS.includes(encoding) ? "methods" : encoding;
     const before = holder.firstElementChild;
     if (before === views[name] && before) return;
     views[name] ??= makeView(name, { omit: SHARED });
@@ -64,6 +66,7 @@ function buildAll(words) {
     makeView("attention", { omit: SHARED, eager: true }),
     makeView("perplexity", { omit: SHARED, eager: true }),
     makeView("compare", { omit: SHARED }),
+    makeView("claims"),
   );
 }
 

@@ -1,6 +1,10 @@
 // One table of properties drives the controls, the address, the elements' attributes and the shared code.
 
-export const ENCODINGS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi"];
+/** The encodings that every page carries a model of. */
+const USUAL = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi"];
+/** Later ones, each with a model too. */
+export const NEWCOMERS = ["kerple", "sandwich", "xpos", "randomized"];
+export const ENCODINGS = [...USUAL, ...NEWCOMERS];
 /** The length that the shipped models were trained on, L. */
 export const TRAINED_LENGTH = 128;
 /** The sizes of the shipped models. */
@@ -39,20 +43,43 @@ export const PROPERTIES = {
   logarithmic: yes(false),
   /** `own` is the reader's, which stands in no address. */
   text: choice(["persuasion", "hamlet", "own"], "persuasion"),
-  past: choice(["undefined", "last"], "undefined"),
-  encodings: { kind: "names", choices: ENCODINGS, usual: ENCODINGS.join(",") },
+  past: choice(["undefined", "last", "random"], "undefined"),
+  encodings: { kind: "names", choices: ENCODINGS, usual: USUAL.join(",") },
+  /** How the text is cut into windows, and by how many tokens a sliding one moves on. */
+  windows: choice(["non_overlapping", "sliding"], "non_overlapping"),
+  stride: whole(1, 1024, 64, { stops: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] }),
+  /** Which models are shown beside each other. */
+  models: choice(["encodings", "heads", "lengths"], "encodings"),
+  /** Whether the models of a second seed are shown. */
+  seeds: yes(false),
+
+  /** Changes at inference of the chosen encoding's model. */
+  scaling: choice(["none", "pi", "ntk", "dynamic_ntk", "by_parts", "yarn", "llama3", "rerope", "self_extend"], "none"),
+  /** 0 is T/L. */
+  factor: whole(0, 32, 0),
+  beta_fast: whole(1, 64, 32),
+  beta_slow: whole(1, 16, 1),
+  far_window: whole(8, 128, 64, { step: 8 }),
+  far_group: whole(2, 32, 8),
+  log_n: yes(false),
+  /** Keys that a query sees, itself included; 0 is all. */
+  window: whole(0, 1024, 0, { stops: [0, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024] }),
+  sinks: whole(0, 16, 0),
+
   ratio: yes(false),
   /** The longest length that is measured. */
   max: whole(16, 4096, 4096, { scale: "log" }),
   paper: choice(["512", "1024"], "512"),
   protocol: choice(["non_overlapping", "sliding"], "non_overlapping"),
+  /** Whether the board measures on fewer tokens. */
+  quick: yes(false),
   left: choice(ENCODINGS, "sinusoidal"),
   right: choice(ENCODINGS, "alibi"),
 };
 
 /** Properties that say how a view is shown, not what. */
 export const SETTINGS = {
-  view: choice(["all", "none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "attention", "perplexity", "compare"], "all"),
+  view: choice(["all", "none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "methods", "attention", "perplexity", "compare", "claims"], "all"),
   embed: yes(false),
   /** "all", "none", or the names of the controls to show. */
   controls: { kind: "text", usual: "all" },
@@ -148,7 +175,8 @@ export const format = (state, names) => new URLSearchParams(unusual(state, names
 const STEPS_PER_OCTAVE = 8;
 
 /** The stops of a property's slider. */
-export function stops({ low, high, step = 1, scale }) {
+export function stops({ low, high, step = 1, scale, stops: given }) {
+  if (given) return given;
   if (scale !== "log") return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
   const count = Math.round(Math.log2(high / low) * STEPS_PER_OCTAVE);
   const all = Array.from({ length: count + 1 }, (_, index) => Math.round(low * 2 ** (index / STEPS_PER_OCTAVE)));

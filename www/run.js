@@ -1,9 +1,11 @@
 // One measurement of perplexity, as far as it has come.
+import { encodingOf, inOrder, seedOf, title } from "./methods.js";
 import { own } from "./own-text.js";
 import { ENCODINGS, TRAINED_LENGTH } from "./properties.js";
 
 /** Runs that measure the same are one; each text of the reader's is another. */
-export const runKey = ({ text, past, max }) => [text === "own" ? `own ${own.version}` : text, past, max].join("|");
+export const runKey = ({ text, past, max, windows, stride }) =>
+  [text === "own" ? `own ${own.version}` : text, past, max, windows === "sliding" ? `sliding ${stride}` : "non_overlapping"].join("|");
 
 export class Run {
   /** @param {string} key */
@@ -56,19 +58,31 @@ export class Run {
     return [...this.points].flatMap(([encoding, points]) => points.map((point) => ({ encoding, ...point })));
   }
 
-  /** As the perplexity figure takes them; `note` is what must be said of a repeated last row. */
-  series(names, note) {
-    return ENCODINGS.filter((name) => names.includes(name) && this.points.get(name)?.length).map((name) => ({
+  /**
+   * As the perplexity figure takes them.
+   * @param {string[]} names of variants
+   * @param {import("./words.js").Words} words
+   * @param {boolean} [seeds] whether the second seed of each is shown, as a band
+   */
+  series(names, words, seeds = false) {
+    return inOrder(names).filter((name) => this.points.get(name)?.length).map((name) => ({
       encoding: name,
-      note: name === "learned" && this.past === "last" ? note : null,
-      points: this.points.get(name),
+      ...(ENCODINGS.includes(name) ? {} : { label: title(name, words) }),
+      note: encodingOf(name) === "learned" && this.past !== "undefined" ? words.say(`findings.${this.past}Row`) : null,
+      points: seeds ? this.withSeed(name) : this.points.get(name),
     }));
   }
 
-  /** What happened past L, one entry an encoding: `{name, at, value, length}` or `{name, isUndefined}`. */
+  /** The points of a model, each with what the second seed has there. */
+  withSeed(name) {
+    const others = new Map((this.points.get(seedOf(name)) ?? []).map(({ length, perplexity }) => [length, perplexity]));
+    return this.points.get(name).map((point) => ({ ...point, other_seed: others.get(point.length) ?? null }));
+  }
+
+  /** What happened past L, one entry a variant: `{name, at, value, length}` or `{name, isUndefined}`. */
   findings(names) {
     const found = [];
-    for (const name of ENCODINGS.filter((one) => names.includes(one))) {
+    for (const name of inOrder(names)) {
       const points = this.points.get(name) ?? [];
       const at = points.find(({ length }) => length === TRAINED_LENGTH);
       const last = points.at(-1);

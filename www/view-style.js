@@ -1,4 +1,6 @@
 // The style of a view, inside its own tree: a host page's rules do not reach in, and these not out.
+import { ENCODINGS } from "./properties.js";
+
 export const STYLE = `
 :host { display: block; container-type: inline-size; }
 :host([hidden]) { display: none; }
@@ -52,11 +54,7 @@ textarea, input[type="text"] { width: 100%; resize: vertical; font-variant-numer
 .chip:has(:checked) { border-color: var(--colour, var(--accent)); box-shadow: inset 0 0 0 1px var(--colour, var(--accent)); font-weight: 600; }
 .chip:has(:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
 .chip:has(input[type="checkbox"]:not(:checked)) .dot { opacity: .25; }
-[data-encoding="none"] { --colour: var(--colour-none); } [data-encoding="learned"] { --colour: var(--colour-learned); }
-[data-encoding="sinusoidal"] { --colour: var(--colour-sinusoidal); } [data-encoding="rotary"] { --colour: var(--colour-rotary); }
-[data-encoding="t5_bias"] { --colour: var(--colour-t5_bias); } [data-encoding="alibi"] { --colour: var(--colour-alibi); }
-[data-encoding="kerple"] { --colour: var(--colour-kerple); } [data-encoding="sandwich"] { --colour: var(--colour-sandwich); }
-[data-encoding="xpos"] { --colour: var(--colour-xpos); } [data-encoding="randomized"] { --colour: var(--colour-randomized); }
+${ENCODINGS.map((name) => `[data-encoding="${name}"] { --colour: var(--colour-${name}); }`).join("\n")}
 .slider { display: grid; flex: 1 1 11rem; min-width: 0; max-width: 20rem; }
 .slider.long { flex: 2 1 15rem; max-width: 34rem; }
 .slider label { display: flex; justify-content: space-between; gap: .6rem; }
@@ -122,8 +120,26 @@ th:first-child { text-align: start; }
 .share-part label { display: grid; font-size: .86rem; color: var(--quiet); }
 .share-part textarea { font: .82rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; color: var(--ink); }
 .copied { margin: 0 0 .6rem; min-height: 1.5em; font-size: .9rem; }
+.laboratory { grid-column: 1 / -1; min-width: 0; }
+.board-tools { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
+.cost { margin: .2rem 0 0; font-size: .86rem; color: var(--quiet); }
+.board { width: 100%; table-layout: fixed; font-size: .93rem; }
+.board > thead th:nth-child(2) { width: 24%; }
+.board > * > tr > * { text-align: start; vertical-align: top; white-space: normal; padding: .7rem .7rem .7rem 0; overflow-wrap: anywhere; }
+.board p { margin: .25rem 0 0; }
+.board strong { font-weight: 620; }
+.board progress { width: 100%; max-width: 12rem; }
+.verdict { font-weight: 620; }
+[data-verdict="unmeasured"] .verdict { color: var(--quiet); font-weight: 400; }
+[data-verdict="differs"] .verdict { color: var(--past); }
+.board .charts { margin-top: .6rem; }
+a { color: var(--accent); }
 
 @container (max-width: 720px) {
+  .board, .board > tbody, .board > tbody > tr, .board > tbody > tr > *, .board > caption { display: block; width: 100%; }
+  .board > thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .board > tbody > tr { border-bottom: 1px solid var(--line); padding-block: .6rem; }
+  .board > tbody > tr > * { border: 0; padding: .25rem 0; }
   .charts { grid-template-columns: minmax(0, 1fr); }
 }
 @container (max-width: 460px) {

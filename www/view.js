@@ -7,6 +7,7 @@ import { colours, speak } from "./drawing.js";
 import { engine } from "./engine.js";
 import { formula } from "./formulas.js";
 import { Messages } from "./messages.js";
+import { modelOf } from "./methods.js";
 import { ofOwn, own } from "./own-text.js";
 import { Player, playButton } from "./play.js";
 import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
@@ -56,6 +57,7 @@ export class View {
       sights.disconnect();
       if (this.isSeen || !this.root.isConnected) return;
       this.isSeen = true;
+      this.definition.seen?.(this);
       this.showFound();
       // Also of pictures that are not in sight: who reads the page without seeing it does not scroll.
       for (const chart of this.charts) chart.restSoon();
@@ -78,7 +80,7 @@ export class View {
     const wanted = this.definition.data?.(this.state) ?? {};
     const attentions = {};
     for (const slot of Object.keys(wanted.attention ?? {})) attentions[slot] = engine.attentions.get(this.slot(slot)) ?? null;
-    return { weights: engine.weights, attentions, run: wanted.run ? engine.runOf(wanted.run) : null, words: this.words };
+    return { weights: engine.weights, biases: engine.biases, attentions, run: wanted.run ? engine.runOf(wanted.run) : null, words: this.words };
   }
 
   slot(name) {
@@ -124,7 +126,7 @@ export class View {
   /** The pictures; what a view says in words stands under the first. */
   content() {
     const [first, ...rest] = this.charts.map((chart) => chart.element);
-    return [first, ...(this.extra ? [this.extra.element] : []), ...rest];
+    return [...(first ? [first] : []), ...(this.extra ? [this.extra.element] : []), ...rest];
   }
 
   chooseTheme() {
@@ -150,6 +152,7 @@ export class View {
   take(changed) {
     if (changed.has("theme")) this.chooseTheme();
     if ([...changed].every((name) => Object.hasOwn(SETTINGS, name))) return;
+    this.definition.changed?.(this);
     this.update();
     this.ask();
   }
@@ -158,12 +161,14 @@ export class View {
   takeText() {
     if (this.state.text !== "own" || own.version === this.textVersion) return;
     this.textVersion = own.version;
+    this.definition.changed?.(this);
     for (const slot of engine.attentions.keys()) if (slot.startsWith(`${this.id}:`)) engine.attentions.delete(slot);
     this.update();
     this.ask();
   }
 
   hear(what, id) {
+    if (what === "board" && !this.definition.seen) return;
     if (what === "attention" && !id.startsWith(`${this.id}:`)) return;
     if (what === "run" && this.wants.get("run")?.key !== id) return;
     if (what === "problems") this.showProblems();
@@ -178,8 +183,9 @@ export class View {
     this.news = new Set();
     this.status?.show();
     if (!this.isSeen) return;
-    if (["attention", "weights", "run"].some((what) => news.has(what))) this.showFound();
+    if (["attention", "weights", "run", "board"].some((what) => news.has(what))) this.showFound();
     if (news.has("run")) this.askPositions();
+    if (news.has("models") || news.has("weights")) for (const control of this.controls) control.show(this.state);
   }
 
   showProblems() {
@@ -190,23 +196,26 @@ export class View {
       this.messages.show(key, problem.path, problem.parts, { retry, dismiss: () => engine.dismiss(key) });
     }
     for (const key of this.messages.shown.keys()) {
-      const isEngines = /^(model|text|short|attention)-|^engine$/.test(key);
+      const isEngines = /^(model|variant|claim|text|short|attention)-|^engine$/.test(key);
       if (isEngines && !(engine.problems.has(key) && mine(key))) this.messages.hide(key);
     }
   }
 
   concerns(key) {
     const wanted = this.definition.data?.(this.state) ?? {};
+    const variants = [...(wanted.biases ?? []).map(({ variant }) => variant), ...Object.values(wanted.attention ?? {}).map(({ variant }) => variant), ...(wanted.run?.order ?? [])];
+    if (key.startsWith("claim-")) return Boolean(this.definition.seen);
+    if (key.startsWith("variant-")) return variants.includes(key.slice("variant-".length));
     const encodings = [
       ...(wanted.weights ?? []),
-      ...Object.values(wanted.attention ?? {}).map(({ encoding }) => encoding),
-      ...(wanted.run?.order ?? []),
+      ...(wanted.models ?? []),
+      ...variants.map(modelOf),
     ];
     if (key.startsWith("model-")) return encodings.includes(key.slice("model-".length));
     if (key.startsWith("attention-")) return key.startsWith(`attention-${this.id}:`);
     const text = key.replace(/^\w+-/, "");
     if (key.startsWith("short-")) return wanted.run?.text === text;
-    const texts = [wanted.run, ...Object.values(wanted.attention ?? {})].map((request) => request?.text);
+    const texts = [...(wanted.texts ?? []).map((text) => ({ text })), wanted.run, ...Object.values(wanted.attention ?? {})].map((request) => request?.text);
     return key === "engine" ? texts.length > 1 || encodings.length > 0 : texts.includes(text);
   }
 
@@ -236,6 +245,11 @@ export class View {
     for (const encoding of wanted.weights ?? []) {
       named.add(`weights ${encoding}`);
       if (!engine.weights.has(encoding)) this.want(`weights ${encoding}`, { kind: "weights", encoding });
+    }
+    for (const bias of wanted.biases ?? []) {
+      const name = `biases ${bias.variant}|${bias.length}`;
+      named.add(name);
+      if (!engine.biases.has(`${bias.variant}|${bias.length}`)) this.want(name, { kind: "biases", ...bias });
     }
     for (const [slot, request] of Object.entries(wanted.attention ?? {})) {
       const ready = ofOwn(request);

@@ -1,12 +1,15 @@
 // The engine's worker: loads the module, fetches what it needs, and shares its time out among what the views
 // want. What a reader looks at (weights, attention) goes before the measurement; between two steps messages
 // come through.
+import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory, clean } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
 import { Files } from "./files.js";
 
 /** Tokens scored at every length, at most. */
 const SCORED_MAX = 65_536;
+/** A sliding window computes T/S tokens for each that it scores. */
+const SLIDING_SCORED_MAX = 4096;
 const SHORTEST = 16;
 
 /** @type {Laboratory} */
@@ -24,8 +27,12 @@ let own = null;
 const plans = new Map();
 let hasTokenizer = false;
 
+/** The model of a variant such as `rotary?scaling=yarn`. */
+const modelOf = (variant) => variant.split("?")[0];
+
 const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
+const board = new BoardWorker({ post, load, takeText, models, texts, failed });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
 self.addEventListener("message", ({ data }) => {
@@ -41,6 +48,15 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "drop":
       wants.delete(data.id);
+      break;
+    case "restore":
+      board.restore(data.results);
+      break;
+    case "options":
+      board.choose(data.options);
+      break;
+    case "forget":
+      board.forget(data.ids);
       break;
     case "retry":
       failed.delete(data.name);
@@ -88,6 +104,7 @@ async function start(engine) {
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine);
+    board.begin(laboratory);
     post({ kind: "verdict", verdict: JSON.parse(laboratory.verdict()) });
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });
@@ -105,10 +122,17 @@ async function work() {
     if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
     else return load(encoding);
   }
+  for (const [id, want] of wanted("biases")) {
+    const model = modelOf(want.variant);
+    if (failed.has(model)) wants.delete(id);
+    else if (!models.has(model)) return load(model);
+    else return tellBiases(id, want);
+  }
   for (const [id, want] of wanted("attention")) {
-    if (failed.has(want.encoding) || failed.has(want.text)) continue;
+    const model = modelOf(want.variant);
+    if (failed.has(model) || failed.has(want.text)) continue;
     if (!texts.has(want.text)) return takeText(want.text);
-    if (!models.has(want.encoding)) return load(want.encoding);
+    if (!models.has(model)) return load(model);
     wants.delete(id);
     return attend(want);
   }
@@ -117,6 +141,11 @@ async function work() {
     tellPositions(want);
     return true;
   }
+  const [listed] = wanted("claims");
+  if (listed) return listClaims();
+  // The claim that was asked for first.
+  const [claim] = wanted("board").reverse();
+  if (claim) return stepClaim(claim);
   const running = wanted("run");
   const going = running.filter(([, want]) => !want.paused && !failed.has(want.text));
   for (const [, want] of going) {
@@ -127,8 +156,9 @@ async function work() {
   let best = null;
   for (const [, want] of going) {
     for (const [place, name] of want.order.entries()) {
-      if (failed.has(name)) continue;
-      const isMissing = !models.has(name);
+      if (failed.has(name) || failed.has(modelOf(name))) continue;
+      const isMissing = !models.has(modelOf(name));
+      if (!isMissing && !canHave(name)) continue;
       if (!isMissing && laboratory.steps_left(want.run, variantOf(want.run, name)) === 0) continue;
       // The first round of the model that is looked at goes before the others are fetched.
       const round = isMissing ? 0 : laboratory.next_round(want.run, variantOf(want.run, name));
@@ -137,7 +167,7 @@ async function work() {
       }
     }
   }
-  if (best) return best.isMissing ? load(best.name) : measure(best.want, best.name);
+  if (best) return best.isMissing ? load(modelOf(best.name)) : measure(best.want, best.name);
   for (const [, { run }] of going) {
     const planned = plans.get(run);
     if (planned?.steps && !planned.isTold) {
@@ -146,6 +176,23 @@ async function work() {
     }
   }
   return false;
+}
+
+/** Variants that were looked at, so that each is told of once. */
+const known = new Set();
+
+/** Whether the engine can change a model so; says why not. */
+function canHave(name) {
+  if (known.has(name)) return true;
+  try {
+    laboratory.check_variant(name);
+    known.add(name);
+    return true;
+  } catch (error) {
+    failed.add(name);
+    post({ kind: "problem", key: `variant-${name}`, path: "problems.variant", parts: { reason: reason(error) } });
+    return false;
+  }
 }
 
 async function takeText(name) {
@@ -166,21 +213,29 @@ async function takeText(name) {
   return true;
 }
 
-/** A model with what the reader has chosen for positions past a learned table. */
-const variant = (model, past) => (model === "learned" && past === "last" ? "learned?past=last" : model);
+/** A variant with what the reader has chosen for positions past a learned table. */
+function variant(name, past) {
+  const isMore = past && past !== "undefined" && /^learned\b/.test(name);
+  return isMore ? `${name}${name.includes("?") ? "&" : "?"}past=${past}` : name;
+}
 
 /** What cleaning writes in ASCII; the rest of what is not ASCII it drops. */
 const KEPT = /[^\x00-\x7f“”‘’—]/gu;
 
 function ownText() {
+  if (!own) throw new Told("problems.ownNone", {});
   const { source, isCleaned } = own;
   own.lost = isCleaned ? (source.match(KEPT)?.length ?? 0) : 0;
   return isCleaned ? clean(source) : source;
 }
 
-function plan({ run, text, past, max }) {
+function plan({ run, text, past, max, windows, stride }) {
   const tokens = texts.get(text);
-  const settings = { text, shortest: SHORTEST, longest: max, scored_max: SCORED_MAX };
+  const isSliding = windows === "sliding";
+  // A stride must fit into a window.
+  const shortest = isSliding ? Math.max(SHORTEST, 2 ** Math.ceil(Math.log2(stride))) : SHORTEST;
+  const settings = { text, shortest, longest: Math.max(max, shortest), scored_max: isSliding ? SLIDING_SCORED_MAX : SCORED_MAX };
+  if (isSliding) settings.protocol = { sliding: { stride } };
   try {
     const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));
     plans.set(run, { steps: planned.steps, past });
@@ -214,10 +269,10 @@ async function load(name) {
 }
 
 async function attend(want) {
-  const { slot, encoding, text, past, length, layer, head, thumbnails: small } = want;
+  const { slot, variant: name, text, past, length, layer, head, thumbnails: small } = want;
   const key = `attention-${slot}`;
   try {
-    const captured = await laboratory.attention(variant(encoding, past), text, length, layer, head, small ?? 0);
+    const captured = await laboratory.attention(variant(name, past), text, length, layer, head, small ?? 0);
     const answer = {
       ...want,
       kind: "attention",
@@ -239,6 +294,34 @@ async function attend(want) {
 
 /** What of a model is measured in a run. */
 const variantOf = (run, model) => variant(model, plans.get(run)?.past);
+
+async function listClaims() {
+  if ((await board.list()) === "told") for (const [other, { kind }] of [...wants]) if (kind === "claims") wants.delete(other);
+  return true;
+}
+
+async function stepClaim([id, { claim }]) {
+  try {
+    if (await board.step(claim)) wants.delete(id);
+  } catch (error) {
+    // A text too short for this claim, for one; the others go on.
+    wants.delete(id);
+    post({ kind: "stopped", id: claim });
+    post({ kind: "problem", key: `claim-${claim}`, path: "problems.claim", parts: { claim, reason: reason(error) } });
+  }
+  return true;
+}
+
+function tellBiases(id, { variant: name, length }) {
+  wants.delete(id);
+  try {
+    const biases = laboratory.biases(name, length);
+    post({ kind: "biases", variant: name, length, biases }, [biases.buffer]);
+  } catch (error) {
+    post({ kind: "problem", key: `variant-${name}`, path: "problems.variant", parts: { reason: reason(error) } });
+  }
+  return true;
+}
 
 function tellPositions({ run, encoding, length }) {
   const losses = laboratory.by_position(run, variantOf(run, encoding), length);

@@ -135,8 +135,7 @@ impl RotaryArguments {
         rotary.far = match (self.rerope, self.self_extend.as_deref()) {
             (Some(window), _) => Some(FarKeys::ReRope { window }),
             (None, Some(&[window, group])) => Some(FarKeys::SelfExtend { window, group }),
-            (None, Some(_)) => bail!("--self-extend is given twice; give it once"),
-            (None, None) => None,
+            _ => None,
         };
         rotary.scaling = self.scaling.map(|method| Scaling {
             method: match method {

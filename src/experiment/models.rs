@@ -94,6 +94,21 @@ impl Models {
         Ok(first.map_or(Vec::new(), |tensor| tensor.data.clone()))
     }
 
+    /// What a variant's encoding adds to the scores of each head, by distance, `[H][length]`; empty where it
+    /// adds nothing.
+    ///
+    /// # Errors
+    /// As for [`canonical`](Self::canonical), or a length that the encoding cannot serve.
+    pub fn biases(&self, variant: &str, length: usize) -> Result<Vec<f32>, ModelError> {
+        let variant: Variant = variant.parse()?;
+        let Loaded { config, weights } = self.loaded(&variant.model)?;
+        let mut config = config.clone();
+        variant.changes.apply(&mut config)?;
+        let tables = config.encoding.tables(&config.shape(length), weights);
+        let bias = tables.map_err(EngineError::from)?.bias;
+        Ok(bias.map_or(Vec::new(), |bias| bias.behind.to_f32()))
+    }
+
     fn loaded(&self, name: &str) -> Result<&Loaded, ModelError> {
         let found = self.checkpoints.iter().find(|(known, _)| known == name);
         found
@@ -176,6 +191,15 @@ mod tests {
         let weights = weights(&config);
         models.load(&Engine::Cpu, "learned", config, weights).unwrap();
         assert_eq!(ready(&models), ["alibi", "learned"]);
+    }
+
+    #[test]
+    fn biases_are_those_of_the_encoding() {
+        let models = models();
+        let biases = models.biases("alibi", 3).unwrap();
+        assert_eq!(biases, [0.25, 0.0625, 0.015625, 0.00390625].map(|m| [0.0, -m, -2.0 * m]).concat());
+        assert!(models.biases("learned?past=last", 3).unwrap().is_empty());
+        assert!(models.biases("rotary", 3).is_err());
     }
 
     #[test]

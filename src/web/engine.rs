@@ -173,6 +173,15 @@ impl Laboratory {
         self.models.encoding_weights(name).map_err(error)
     }
 
+    /// What a variant's encoding adds to the scores of each head, by distance, `[heads][length]`; empty where
+    /// it adds nothing.
+    ///
+    /// # Errors
+    /// A model that is not loaded, or a length that its encoding cannot serve.
+    pub fn biases(&self, variant: &str, length: usize) -> Result<Vec<f32>, JsError> {
+        Ok(self.models.biases(variant, length)?)
+    }
+
     /// Opens a run: the measurement of models on a text. Its settings are JSON: `{text, shortest, longest,
     /// scored_max}` measures at powers of two, as far as the text reaches, on at most `scored_max` tokens;
     /// `lengths: [16, 136]` takes the place of `shortest` and `longest`; `protocol` is `"non_overlapping"`,

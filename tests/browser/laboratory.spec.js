@@ -1,4 +1,5 @@
 // Models on demand, the reader's own text, methods at inference, and the board of claims.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, open, results, root, state, test, told } from "./fixtures.js";
@@ -6,6 +7,30 @@ import { expect, open, results, root, state, test, told } from "./fixtures.js";
 const checkpoint = (name) => readFileSync(join(root, `www/checkpoints/${name}.safetensors`));
 const view = (name, more = {}) => ({ view: name, engine: "cpu", max: 64, length: 32, encodings: "alibi", ...more });
 const perplexity = "longview-perplexity";
+
+const manifest = () => JSON.parse(readFileSync(join(root, "www/checkpoints/manifest.json"), "utf8"));
+
+/** Gives the page models that the manifest may not have yet: those of their encodings, a little changed. */
+async function withModels(page, names) {
+  const bodies = new Map(names.map((name, index) => {
+    const body = checkpoint(name.split("-")[0]);
+    // The last bit of the last weight, so that each has a hash of its own.
+    body[body.length - 2] ^= index + 1;
+    return [name, body];
+  }));
+  const usual = manifest().filter(({ name }) => !bodies.has(name));
+  const entry = ([name, body]) => ({ ...usual.find((model) => model.name === name.split("-")[0]), name, sha256: createHash("sha256").update(body).digest("hex") });
+  await page.route("**/manifest.json", (route) => route.fulfill({ json: [...usual, ...[...bodies].map(entry)] }));
+  const asked = [];
+  for (const [name, body] of bodies) {
+    await page.route(`**/${name}.safetensors`, (route) => {
+      asked.push(name);
+      return route.fulfill({ contentType: "application/octet-stream", body });
+    });
+  }
+  return asked;
+}
+const measuredNames = async (page) => [...new Set((await results(page)).map(({ encoding }) => encoding))].sort();
 
 test.describe("models", () => {
   test("a model is kept by its hash, and not fetched again", async ({ page }) => {
@@ -23,10 +48,7 @@ test.describe("models", () => {
     await expect.poll(async () => (await results(page)).length).toBeGreaterThan(0);
     expect(asked, "fetched anew").toBe(1);
     // Another version takes the place of the one that is kept.
-    await page.route("**/manifest.json", (route) => {
-      const all = JSON.parse(readFileSync(join(root, "www/checkpoints/manifest.json"), "utf8"));
-      return route.fulfill({ json: all.map((model) => ({ ...model, sha256: "0".repeat(64) })) });
-    });
+    await page.route("**/manifest.json", (route) => route.fulfill({ json: manifest().map((model) => ({ ...model, sha256: "0".repeat(64) })) }));
     await page.reload();
     await expect.poll(() => told(page)).toMatch(/alibi\.safetensors.*SHA-256.*0000/);
     expect(asked).toBe(2);
@@ -43,6 +65,74 @@ test.describe("models", () => {
     await open(page, view("perplexity"));
     await expect.poll(async () => (await results(page)).length).toBeGreaterThan(0);
     expect(await told(page)).toBe("");
+  });
+});
+
+test.describe("sets of models and methods", () => {
+  const choose = (page, name) => page.locator(`${perplexity} [data-control="${name}"] select`);
+
+  test("models are fetched when they are asked for, and their size is said before", async ({ page }) => {
+    const asked = await withModels(page, ["alibi-h1", "alibi-h2", "alibi-h8", "alibi-s2"]);
+    await open(page, view("perplexity"));
+    await expect.poll(async () => (await results(page)).length).toBe(3);
+    await expect(choose(page, "models").locator("option").nth(1)).toHaveText(/3 to fetch, 2\.3 MB/);
+    await expect(page.locator(`${perplexity} [data-control="seeds"]`)).toContainText(/1 to fetch, 0\.77 MB/);
+    expect(asked).toEqual([]);
+    await choose(page, "models").selectOption("heads");
+    await expect.poll(() => measuredNames(page)).toEqual(["alibi", "alibi-h1", "alibi-h2", "alibi-h8"]);
+    expect(asked.sort()).toEqual(["alibi-h1", "alibi-h2", "alibi-h8"]);
+    const labels = () => page.locator(perplexity).evaluate(({ view }) => view.charts[0].figure.series.map(({ label }) => label));
+    expect(await labels()).toContain("ALiBi, 8 heads");
+    await expect(page.locator(`${perplexity} [data-control="encodings"]`)).toBeHidden();
+    await choose(page, "models").selectOption("encodings");
+    await page.locator(`${perplexity} [data-control="seeds"] input`).check();
+    await expect.poll(() => asked.includes("alibi-s2")).toBe(true);
+    await expect.poll(() => page.locator(perplexity).evaluate(({ view }) => view.charts[0].figure.series[0].points.every(({ other_seed }) => other_seed > 1))).toBe(true);
+  });
+
+  test("a model that is nowhere is named, and the rest goes on", async ({ page }) => {
+    await page.route("**/alibi-l64.safetensors", (route) => route.abort());
+    await open(page, view("perplexity", { models: "lengths" }));
+    await expect.poll(() => told(page)).toMatch(/alibi-l64\.safetensors/);
+    await expect.poll(() => measuredNames(page)).toContain("alibi");
+  });
+
+  test("a changed model is drawn beside the plain one", async ({ page }) => {
+    await open(page, view("perplexity", { encoding: "rotary", encodings: "rotary", max: 256, scaling: "pi" }));
+    await expect.poll(async () => (await results(page)).length).toBe(10);
+    await expect.poll(() => page.locator(perplexity).evaluate(({ view }) => view.data.run.isFinished)).toBe(true);
+    const at = async (encoding, length) => (await results(page)).find((point) => point.encoding === encoding && point.length === length).perplexity;
+    expect(await measuredNames(page)).toEqual(["rotary", "rotary?scaling=pi"]);
+    // A factor of T/L changes nothing within L, and past it something.
+    expect(await at("rotary?scaling=pi", 64)).toBeCloseTo(await at("rotary", 64), 4);
+    expect(await at("rotary?scaling=pi", 256)).not.toBeCloseTo(await at("rotary", 256), 1);
+    await expect(page.locator(`${perplexity} .findings`)).toContainText("Rotary, position interpolation");
+    for (const [control, isShown] of [["factor", true], ["beta_fast", false], ["far_window", false], ["window", true]]) {
+      await expect(page.locator(`${perplexity} [data-control="${control}"]`)).toBeVisible({ visible: isShown });
+    }
+    // Keys that are scored otherwise far away leave no room for a window.
+    await choose(page, "scaling").selectOption("rerope");
+    await expect(page.locator(`${perplexity} [data-control="window"]`)).toBeHidden();
+    await expect.poll(() => measuredNames(page)).toContain("rotary?rerope=64");
+    expect(await told(page)).toBe("");
+  });
+
+  test("a window leaves what is older unseen, in curve and attention", async ({ page }) => {
+    await open(page, view("attention", { length: 64, window: 16 }));
+    const profile = () => page.locator("longview-attention").evaluate(({ view }) => {
+      const found = view.data.attentions.main;
+      return found && [found.profile[15], found.profile[16]];
+    });
+    await expect.poll(profile).toBeTruthy();
+    const [last, older] = await profile();
+    expect(last).toBeGreaterThan(0);
+    expect(older).toBe(0);
+  });
+
+  test("sliding windows score what is new, from the stride on", async ({ page }) => {
+    await open(page, view("perplexity", { windows: "sliding", stride: 32 }));
+    await expect.poll(async () => (await results(page)).map(({ length }) => length)).toEqual([32, 64]);
+    await expect(page.locator(`${perplexity} .notes`).last()).toContainText(/move on by 32 tokens/);
   });
 });
 
@@ -108,5 +198,76 @@ test.describe("the reader's own text", () => {
     }, NOVEL().slice(0, 1500));
     await expect(page.locator("longview-attention .own")).toContainText(/dropped\.txt: 1,500/);
     await expect.poll(() => page.locator("longview-attention").evaluate(({ view }) => view.data.attentions.main?.words?.length)).toBe(32);
+  });
+});
+
+test.describe("the board of claims", () => {
+  const board = "longview-claims";
+  const row = (page, id) => page.locator(`${board} [data-claim="${id}"]`);
+  const button = (page, id, name) => row(page, id).getByRole("button", { name });
+  const start = async (page, more = {}) => {
+    await withModels(page, ["sinusoidal-s2", "rotary-s2"]);
+    await open(page, { view: "claims", engine: "cpu", quick: 1, ...more });
+  };
+
+  test("a claim is estimated, measured, explained, kept over a reload, and forgotten", async ({ page }) => {
+    await start(page);
+    const id = "sinusoidal";
+    await expect(row(page, id).locator(".cost").nth(1)).toHaveText(/about .*(s|min).*fetches 1\.6 MB/);
+    await expect(row(page, id)).toHaveAttribute("data-verdict", "unmeasured");
+    await button(page, id, /^Measure/).click();
+    await expect(button(page, id, /^Cancel/)).toBeVisible();
+    // What was measured before a cancel stays.
+    await expect.poll(() => row(page, id).locator("progress").evaluate(({ value }) => value)).toBeGreaterThan(0);
+    await button(page, id, /^Cancel/).click();
+    await button(page, id, /^Go on/).click();
+    await expect(button(page, id, /^Measured/)).toBeDisabled();
+    await expect(row(page, id)).toHaveAttribute("data-verdict", /^(holds|partly|differs)$/);
+    await expect(row(page, id).locator(".finding")).toHaveText(/\d/);
+    await row(page, id).locator("summary").first().click();
+    await expect(row(page, id).locator("canvas")).toBeVisible();
+    await expect(row(page, id).getByRole("cell").filter({ hasText: "±" }).first()).toBeVisible();
+    const sentence = await row(page, id).locator(".finding").textContent();
+    await page.reload();
+    await expect(row(page, id).locator(".finding")).toHaveText(sentence);
+    await expect(button(page, id, /^Measured/)).toBeDisabled();
+    await button(page, id, /^Forget/).click();
+    await expect(row(page, id)).toHaveAttribute("data-verdict", "unmeasured");
+    await page.reload();
+    await expect(button(page, id, /^Measure/)).toBeEnabled();
+    expect(await told(page)).toBe("");
+  });
+
+  test.describe("without a model", () => {
+    test.use({ expectedFailures: [[/rotary-s2/]] });
+    test("the claim is measured without it, and says so", async ({ page }) => {
+      await start(page);
+      await page.route("**/rotary-s2.safetensors", (route) => route.fulfill({ status: 404, body: "" }));
+      await button(page, "rotary", /^Measure/).click();
+      await expect(row(page, "rotary").locator(".problem")).toContainText(/Without Rotary, seed 2/);
+      await expect(button(page, "rotary", /^Measured/)).toBeDisabled();
+      await expect.poll(() => told(page)).toMatch(/rotary-s2/);
+    });
+  });
+
+  test("full storage is said, and the results stay as long as the page", async ({ page }) => {
+    await page.addInitScript(() => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("full", "QuotaExceededError");
+      };
+    });
+    await start(page);
+    await button(page, "sinusoidal", /^Measure/).click();
+    await expect(button(page, "sinusoidal", /^Measured/)).toBeDisabled();
+    await expect(page.locator(`${board} .laboratory .notes`)).toContainText(/keeps no results/);
+    await expect(row(page, "sinusoidal")).toHaveAttribute("data-verdict", /^(holds|partly|differs)$/);
+  });
+
+  test("on a narrow screen nothing is wider than it", async ({ page }) => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    await start(page);
+    await expect(row(page, "sinusoidal")).toBeVisible();
+    const widths = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    expect(widths[0]).toBeLessThanOrEqual(widths[1]);
   });
 });

@@ -1,3 +1,4 @@
+import { METHOD_CONTROLS, changed } from "../methods.js";
 import { MODEL, TRAINED_LENGTH } from "../properties.js";
 import { attentionFigure, distanceFigure, fitting, isUndefined, trained_length, within } from "./common.js";
 import { words as tokenWords } from "./tokens.js";
@@ -5,7 +6,10 @@ import { words as tokenWords } from "./tokens.js";
 /** Cells along a side of the small pictures. */
 const SMALL_SIDE = 96;
 
-const wish = ({ encoding, text, past, length, layer, head }) => ({ encoding, text, past, length, layer, head, thumbnails: SMALL_SIDE });
+const wish = (state) => {
+  const { encoding, text, past, length, layer, head } = state;
+  return { encoding, variant: changed(state), text, past, length, layer, head, thumbnails: SMALL_SIDE };
+};
 const answer = (state, { attentions }) => fitting(attentions.main, state.encoding, state);
 /** A figure where there is attention to show; where there is none, the note says why. */
 const where = (figure) => (state, data) => (isUndefined(state) ? null : figure(state, data));
@@ -35,7 +39,7 @@ function context(have) {
 const pick = (plot) => ({ layer: Math.floor(plot / MODEL.heads), head: plot % MODEL.heads });
 
 export default {
-  controls: [{ name: "encoding", chips: true }, "length", "layer", "head", "logarithmic", "text", "past"],
+  controls: [{ name: "encoding", chips: true }, "length", "layer", "head", "logarithmic", ...METHOD_CONTROLS, "text", "past"],
   needsEngine: true,
   charts: [
     {

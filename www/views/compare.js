@@ -7,7 +7,7 @@ const DECADES = 5;
 
 const wish = (state, side) => {
   const { text, past, length, layer, head } = state;
-  return { encoding: state[side], text, past, length, layer, head };
+  return { encoding: state[side], variant: state[side], text, past, length, layer, head };
 };
 const answer = (state, { attentions }, side) => fitting(attentions[side], state[side], state);
 const both = ({ left, right }) => [...new Set([left, right])];
@@ -42,7 +42,7 @@ export default {
         trained_length,
         length: state.length,
         selected: state.right,
-        series: run?.series(both(state), words.say("findings.lastRow")) ?? [],
+        series: run?.series(both(state), words) ?? [],
         undefined: [...(run?.undefined ?? [])].filter((name) => both(state).includes(name)),
       }),
     },

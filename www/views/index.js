@@ -1,8 +1,10 @@
 // All views. Each file says which controls a view has, which pictures they make, and what it needs of the engine.
 import alibi from "./alibi.js";
 import attention from "./attention.js";
+import claims from "./claims.js";
 import compare from "./compare.js";
 import learned from "./learned.js";
+import methods from "./methods.js";
 import none from "./none.js";
 import perplexity from "./perplexity.js";
 import rotary from "./rotary.js";
@@ -16,6 +18,8 @@ import t5_bias from "./t5_bias.js";
  * @property {(state: any) => object} [data] what the engine is to give: `{weights: [encoding], attention: {slot: request},
  *   run: {text, past, max, order}, positionsOf: (state, run) => {encoding, length}}`
  * @property {(state: any, data: any) => [string, object?][]} [notes] sentences under the controls
+ * @property {(view: any) => void} [seen] it has come into sight
+ * @property {(view: any) => void} [changed] its state has changed
  * @property {(view: any) => {element: HTMLElement, show: (state: any, data: any) => void}} [extra] what is no picture
  *
  * @typedef {object} ChartDefinition
@@ -33,4 +37,4 @@ import t5_bias from "./t5_bias.js";
  */
 
 /** @type {Record<string, ViewDefinition>} */
-export const VIEWS = { none, learned, sinusoidal, rotary, t5_bias, alibi, attention, perplexity, compare };
+export const VIEWS = { none, learned, sinusoidal, rotary, t5_bias, alibi, methods, attention, perplexity, compare, claims };

@@ -1,11 +1,24 @@
+import { METHOD_CONTROLS, changed, encodingOf, modelsOf, seedOf, title } from "../methods.js";
 import { TRAINED_LENGTH } from "../properties.js";
 import { element } from "../dom.js";
 import { trained_length, within } from "./common.js";
 
-const names = ({ encodings }) => encodings.split(",");
-/** The encoding that is drawn strong: the chosen one, where it is shown. */
-const chosen = (state) => (names(state).includes(state.encoding) ? state.encoding : names(state)[0]);
-const order = (state) => [state.encoding, ...names(state)].filter((name, index, all) => names(state).includes(name) && all.indexOf(name) === index);
+/** The models that are shown, and the changed one beside the plain one. */
+const names = (state) => {
+  const models = modelsOf(state);
+  const variant = changed(state);
+  return models.includes(variant) || !models.includes(state.encoding) ? models : [...models, variant];
+};
+/** The one that is drawn strong: the chosen encoding's, as it is changed. */
+const chosen = (state) => {
+  const all = names(state);
+  const variant = changed(state);
+  return [variant, state.encoding].find((name) => all.includes(name)) ?? all[0];
+};
+const order = (state) => {
+  const all = [...new Set([chosen(state), ...names(state)])];
+  return state.seeds ? [...all, ...modelsOf(state).map(seedOf)] : all;
+};
 
 /** The measured length nearest to the state's. */
 function measuredLength({ length }, run) {
@@ -21,7 +34,7 @@ function findings(view) {
   const list = element("ul", { class: "findings" });
   const show = (state, { run }) => {
     const items = (run?.findings(names(state)) ?? []).map(({ name, isUndefined, at, value, length }) => {
-      const encoding = words.encoding(name);
+      const encoding = title(name, words);
       if (isUndefined) return [name, words.say("findings.undefined", { encoding, trained: TRAINED_LENGTH })];
       const ratio = value / at;
       const parts = { encoding, at: words.number(at), value: words.number(value), length: words.count(length), ratio: words.number(ratio) };
@@ -30,13 +43,13 @@ function findings(view) {
     const text = JSON.stringify(items);
     if (list.dataset.text === text) return;
     list.dataset.text = text;
-    list.replaceChildren(...items.map(([name, sentence]) => element("li", { "data-encoding": name, text: sentence })));
+    list.replaceChildren(...items.map(([name, sentence]) => element("li", { "data-encoding": encodingOf(name), text: sentence })));
   };
   return { element: list, show };
 }
 
 export default {
-  controls: [{ name: "encoding", chips: true }, "encodings", "length", "ratio", "text", "past", "max"],
+  controls: [{ name: "encoding", chips: true }, "models", "encodings", "seeds", "length", ...METHOD_CONTROLS, "ratio", "text", "past", "windows", "stride", "max"],
   needsEngine: true,
   charts: [
     {
@@ -48,7 +61,7 @@ export default {
         trained_length,
         length: state.length,
         selected: chosen(state),
-        series: run?.series(names(state), words.say("findings.lastRow")) ?? [],
+        series: run?.series(names(state), words, state.seeds) ?? [],
         undefined: [...(run?.undefined ?? [])].filter((name) => names(state).includes(name)),
         ratio: state.ratio,
       }),
@@ -56,7 +69,10 @@ export default {
     {
       id: "position",
       height: within(260, 0.6, 400),
-      figure: (state, { run }) => ({ figure: "position_loss", trained_length, ...positionsWanted(state, run) }),
+      figure: (state, { run }) => {
+        const { encoding, length } = positionsWanted(state, run);
+        return { figure: "position_loss", trained_length, encoding: encodingOf(encoding), length };
+      },
       values: (state, { run }) => {
         const { encoding, length } = positionsWanted(state, run);
         return run?.positions.get(`${encoding}|${length}`) ?? null;
@@ -70,6 +86,10 @@ export default {
     },
   ],
   extra: findings,
-  data: (state) => ({ run: { text: state.text, past: state.past, max: state.max, order: order(state) }, positionsOf: positionsWanted }),
-  notes: (_, { run, words }) => [["notes.perplexity", { tokens: run?.scored ? words.count(run.scored) : "–", text: words.say(`texts.${run?.text ?? "persuasion"}`) }]],
+  data: (state) => ({ run: { text: state.text, past: state.past, max: state.max, windows: state.windows, stride: state.stride, order: order(state) }, positionsOf: positionsWanted }),
+  notes: (state, { run, words }) => [
+    ...(changed(state) === state.encoding ? [] : [["notes.changed", { variant: title(changed(state), words), encoding: words.encoding(state.encoding) }]]),
+    ...(state.windows === "sliding" ? [["notes.sliding", { stride: words.count(state.stride), length: words.count(state.length), cost: words.number(Math.max(1, state.length / state.stride)) }]] : []),
+    ["notes.perplexity", { tokens: run?.scored ? words.count(run.scored) : "–", text: words.say(`texts.${run?.text ?? "persuasion"}`) }],
+  ],
 };

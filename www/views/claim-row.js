@@ -1,0 +1,150 @@
+// One claim: what the paper says, the button that measures it here, what was found, and what follows.
+import { Chart } from "../chart.js";
+import { element } from "../dom.js";
+import { engine } from "../engine.js";
+import { encodingOf, title } from "../methods.js";
+import { ENCODINGS, TRAINED_LENGTH } from "../properties.js";
+import { within } from "./common.js";
+import { cost } from "./claim-cost.js";
+
+const VERDICT_SIGNS = { holds: "✓", partly: "≈", differs: "✗", unmeasured: "…" };
+
+/** A word of the locale file, or what it is. */
+const said = (value, words) => (value?.word ? words.say(value.word) : String(value ?? "–"));
+const parts = (all, words) => Object.fromEntries(Object.entries(all ?? {}).map(([name, value]) => [name, said(value, words)]));
+const isVariant = (text) => ENCODINGS.includes(encodingOf(text));
+
+/** A number of a finding's table, with its error where it has one. */
+function cell(value, words) {
+  if (typeof value === "number") return words.number(value, 4);
+  if (typeof value === "string") return isVariant(value) ? title(value, words) : value;
+  if (value && "value" in value) {
+    const error = Number.isFinite(value.error) ? ` ± ${words.number(value.error, 2)}` : "";
+    return `${words.number(value.value, 4)}${error}`;
+  }
+  return said(value, words);
+}
+
+function numbers({ columns, rows }, caption, words) {
+  return element("table", {},
+    element("caption", { text: caption }),
+    element("thead", {}, element("tr", {}, ...columns.map((path) => element("th", { scope: "col", text: words.say(path) })))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((value, index) =>
+      element(index ? "td" : "th", index ? { text: cell(value, words) } : { scope: "row", text: cell(value, words) }))))));
+}
+
+/** A finding's picture as the library's figure. */
+function figureOf(picture, words) {
+  const trained_length = TRAINED_LENGTH;
+  const named = ({ name, encoding, points }) => ({ encoding: name, label: title(name, words), points, of: encoding });
+  const plain = ({ encoding, label, points }) => ({ encoding, label, points });
+  switch (picture?.kind) {
+    case "perplexity":
+      return { figure: "perplexity", trained_length, length: trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named).map(plain) };
+    case "paired_loss":
+      return { figure: "paired_loss", length: picture.length, trained_length: picture.base, encoding: picture.encoding, cell: picture.cell };
+    case "speed_bars":
+      return { figure: "speed_bars", groups: picture.lengths.map((length, index) => ({ length, bars: picture.series.map(({ encoding, ratios }) => ({ encoding, time: ratios[index] })) })) };
+    case "copy_score":
+      return { figure: "copy_score", trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named).map(plain) };
+    default:
+      return null;
+  }
+}
+
+/** The numbers of a picture as the module takes them; made once for each finding. */
+const joined = new WeakMap();
+function valuesOf(picture) {
+  if (!picture?.values) return null;
+  if (!joined.has(picture)) joined.set(picture, Float32Array.from(picture.values));
+  return joined.get(picture);
+}
+
+export class Row {
+  constructor({ id, number, source }, view) {
+    const { words } = view;
+    this.id = id;
+    this.view = view;
+    const say = (path) => words.say(`board.claims.${id}.${path}`);
+    const name = say("title");
+    this.button = element("button", { type: "button", class: "measure", onclick: () => {
+      const { board } = engine;
+      if (board.running.has(id)) board.cancel(id);
+      else board.measure(id);
+    } });
+    this.forget = element("button", { type: "button", class: "quiet", text: words.say("laboratory.forget"), "aria-label": `${words.say("laboratory.forget")}: ${name}`, onclick: () => engine.board.forget([id]) });
+    this.bar = element("progress", { max: 1, value: 0, "aria-label": `${words.say("status.progress")}: ${name}` });
+    this.cost = element("p", { class: "cost" });
+    this.verdict = element("p", { class: "verdict" });
+    this.sentence = element("p", { class: "finding" });
+    this.missing = element("p", { class: "problem" });
+    this.rule = element("p", { class: "cost", text: say("rule") });
+    this.transfers = words.has(`board.claims.${id}.transfers`) ? element("p", { class: "cost", text: say("transfers") }) : null;
+    this.tables = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${name}: ${words.say("tools.table")}` });
+    this.pictures = element("div", { class: "charts" });
+    this.details = element("details", { class: "numbers", ontoggle: () => this.fill() },
+      element("summary", { text: words.say("laboratory.details") }), this.rule, ...(this.transfers ? [this.transfers] : []), this.tables, this.pictures);
+    this.name = name;
+    const link = element("a", { href: source.url, target: "_blank", rel: "noreferrer", text: source.place });
+    this.element = element("tr", { role: "row", "data-claim": id },
+      element("th", { scope: "row", role: "rowheader" },
+        element("strong", { text: `${number}. ${name}` }), element("p", { text: say("claim") }), element("p", { class: "cost" }, `${words.say("laboratory.source")} `, link)),
+      element("td", { role: "cell" }, element("div", { class: "board-tools" }, this.button, this.forget), this.bar, this.cost),
+      element("td", { role: "cell" }, this.verdict, this.sentence, this.missing, this.details));
+  }
+
+  get finding() {
+    return engine.board.findings.get(this.id);
+  }
+
+  show(claim) {
+    const { words } = this.view;
+    const { board } = engine;
+    const { id, finding } = this;
+    const say = (target, text) => target.textContent === text || (target.textContent = text);
+    const isRunning = board.running.has(id);
+    const progress = board.progress.get(id) ?? 0;
+    const action = isRunning ? "cancel" : progress >= 1 ? "measured" : progress > 0 ? "resume" : "measure";
+    say(this.button, words.say(`laboratory.${action}`));
+    this.button.setAttribute("aria-label", `${words.say(`laboratory.${action}`)}: ${this.name}`);
+    this.button.disabled = action === "measured";
+    this.forget.hidden = progress === 0 || isRunning;
+    this.bar.value = progress;
+    this.bar.hidden = !isRunning && (progress === 0 || progress >= 1);
+    say(this.cost, progress >= 1 ? "" : cost([claim], words));
+    const verdict = finding?.verdict ?? "unmeasured";
+    this.element.dataset.verdict = verdict;
+    say(this.verdict, `${VERDICT_SIGNS[verdict]} ${words.say(`board.verdicts.${verdict}`)}`);
+    const path = `board.claims.${id}.sentence.${verdict}`;
+    say(this.sentence, finding && words.has(path) ? words.say(path, parts(finding.parts, words)) : "");
+    say(this.missing, finding?.missing?.length ? words.say("laboratory.missing", { models: finding.missing.map((name) => (isVariant(name) ? title(name, words) : name)).join(words.say("methods.between")) }) : "");
+    this.fill();
+  }
+
+  /** Table and picture are made when they are looked at. */
+  fill() {
+    const { finding, view } = this;
+    if (!this.details.open || !finding) return;
+    const { words } = view;
+    const text = JSON.stringify([finding.table, finding.paper]);
+    if (text !== this.filled) {
+      this.filled = text;
+      this.tables.replaceChildren(
+        ...(finding.table?.rows.length ? [numbers(finding.table, words.say("laboratory.here"), words)] : []),
+        ...(finding.paper?.rows.length ? [numbers(finding.paper, words.say("laboratory.paper"), words)] : []));
+    }
+    this.tables.hidden = this.tables.childElementCount === 0;
+    if (!this.chart && finding.picture) {
+      this.chart = new Chart({
+        id: `claim-${this.id}`,
+        title: this.name,
+        height: within(260, 0.6, 380),
+        figure: () => figureOf(this.finding?.picture, words),
+        values: () => valuesOf(this.finding?.picture),
+      }, view);
+      view.charts.push(this.chart);
+      this.pictures.append(this.chart.element);
+    }
+    this.chart?.show(figureOf(finding.picture, words), valuesOf(finding.picture));
+  }
+}
