@@ -135,7 +135,8 @@ impl RotaryArguments {
         rotary.far = match (self.rerope, self.self_extend.as_deref()) {
             (Some(window), _) => Some(FarKeys::ReRope { window }),
             (None, Some(&[window, group])) => Some(FarKeys::SelfExtend { window, group }),
-            _ => None,
+            (None, Some(_)) => bail!("--self-extend is given twice; give it once"),
+            (None, None) => None,
         };
         rotary.scaling = self.scaling.map(|method| Scaling {
             method: match method {

@@ -197,7 +197,12 @@ mod tests {
     fn biases_are_those_of_the_encoding() {
         let models = models();
         let biases = models.biases("alibi", 3).unwrap();
-        assert_eq!(biases, [0.25, 0.0625, 0.015625, 0.00390625].map(|m| [0.0, -m, -2.0 * m]).concat());
+        assert_eq!(
+            biases,
+            [0.25, 0.0625, 0.015625, 0.00390625]
+                .map(|m| [0.0, -m, -2.0 * m])
+                .concat()
+        );
         assert!(models.biases("learned?past=last", 3).unwrap().is_empty());
         assert!(models.biases("rotary", 3).is_err());
     }
