@@ -126,6 +126,9 @@ th:first-child { text-align: start; }
 .board { width: 100%; table-layout: fixed; font-size: .93rem; }
 .board > thead th:nth-child(2) { width: 24%; }
 .board > * > tr > * { text-align: start; vertical-align: top; white-space: normal; padding: .7rem .7rem .7rem 0; overflow-wrap: anywhere; }
+.board > tbody > tr:not(.more) > * { border-bottom: 0; padding-bottom: .2rem; }
+.board > tbody > .more > * { padding-top: 0; }
+.board .charts { grid-template-columns: minmax(0, 1fr); max-width: 60rem; }
 .board p { margin: .25rem 0 0; }
 .board strong { font-weight: 620; }
 .board progress { width: 100%; max-width: 12rem; }
@@ -136,10 +139,10 @@ th:first-child { text-align: start; }
 a { color: var(--accent); }
 
 @container (max-width: 720px) {
-  .board, .board > tbody, .board > tbody > tr, .board > tbody > tr > *, .board > caption { display: block; width: 100%; }
+  .board, .board > tbody, .board > tbody > tr, .board > tbody > tr > *, .board > caption { display: block; width: 100%; min-width: 0; }
   .board > thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .board > tbody > tr { border-bottom: 1px solid var(--line); padding-block: .6rem; }
-  .board > tbody > tr > * { border: 0; padding: .25rem 0; }
+  .board > tbody { border-bottom: 1px solid var(--line); padding-block: .6rem; }
+  .board > tbody > tr > *, .board > tbody > .more > * { border: 0; padding: .25rem 0; }
   .charts { grid-template-columns: minmax(0, 1fr); }
 }
 @container (max-width: 460px) {

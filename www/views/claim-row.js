@@ -86,11 +86,14 @@ export class Row {
       element("summary", { text: words.say("laboratory.details") }), this.rule, ...(this.transfers ? [this.transfers] : []), this.tables, this.pictures);
     this.name = name;
     const link = element("a", { href: source.url, target: "_blank", rel: "noreferrer", text: source.place });
-    this.element = element("tr", { role: "row", "data-claim": id },
-      element("th", { scope: "row", role: "rowheader" },
-        element("strong", { text: `${number}. ${name}` }), element("p", { text: say("claim") }), element("p", { class: "cost" }, `${words.say("laboratory.source")} `, link)),
-      element("td", { role: "cell" }, element("div", { class: "board-tools" }, this.button, this.forget), this.bar, this.cost),
-      element("td", { role: "cell" }, this.verdict, this.sentence, this.missing, this.details));
+    // Two rows: numbers and picture have the whole width.
+    this.element = element("tbody", { role: "rowgroup", "data-claim": id },
+      element("tr", { role: "row" },
+        element("th", { scope: "row", role: "rowheader" },
+          element("strong", { text: `${number}. ${name}` }), element("p", { text: say("claim") }), element("p", { class: "cost" }, `${words.say("laboratory.source")} `, link)),
+        element("td", { role: "cell" }, element("div", { class: "board-tools" }, this.button, this.forget), this.bar, this.cost),
+        element("td", { role: "cell" }, this.verdict, this.sentence, this.missing)),
+      element("tr", { role: "row", class: "more" }, element("td", { role: "cell", colspan: 3 }, this.details)));
   }
 
   get finding() {

@@ -18,11 +18,10 @@ function table(view) {
   const forget = element("button", { type: "button", text: words.say("laboratory.forgetAll"), onclick: () => board.forget((board.claims ?? []).map(({ id }) => id)) });
   const total = element("span", { class: "cost", role: "status" });
   const kept = element("p", { class: "notes" });
-  const body = element("tbody", { role: "rowgroup" });
   const heads = ["claim", "here", "follows"].map((name) => element("th", { scope: "col", role: "columnheader", text: words.say(`laboratory.columns.${name}`) }));
   const made = element("table", { class: "board", role: "table" },
     element("caption", { text: words.say("laboratory.caption") }),
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...heads)), body);
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...heads)));
   /** @type {Map<string, Row>} */
   const rows = new Map();
   const say = (target, text) => target.textContent === text || (target.textContent = text);
@@ -32,7 +31,7 @@ function table(view) {
       if (rows.has(claim.id)) continue;
       const row = new Row(claim, view);
       rows.set(claim.id, row);
-      body.append(row.element);
+      made.append(row.element);
     }
     for (const claim of claims ?? []) rows.get(claim.id).show(claim);
     const left = unfinished(board);
