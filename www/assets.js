@@ -14,6 +14,10 @@ const PLACES = {
   "rotary.safetensors": () => new URL("./assets/rotary.safetensors", import.meta.url),
   "t5_bias.safetensors": () => new URL("./assets/t5_bias.safetensors", import.meta.url),
   "alibi.safetensors": () => new URL("./assets/alibi.safetensors", import.meta.url),
+  "kerple.safetensors": () => new URL("./assets/kerple.safetensors", import.meta.url),
+  "sandwich.safetensors": () => new URL("./assets/sandwich.safetensors", import.meta.url),
+  "xpos.safetensors": () => new URL("./assets/xpos.safetensors", import.meta.url),
+  "randomized.safetensors": () => new URL("./assets/randomized.safetensors", import.meta.url),
   "persuasion.txt": () => new URL("./assets/persuasion.txt", import.meta.url),
   "hamlet.txt": () => new URL("./assets/hamlet.txt", import.meta.url),
 };
