@@ -126,12 +126,18 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A number and, where it is known, its error to one or two digits.
+/// A number and, where it is known, its error: as many digits as the error warrants, and one more where the
+/// number would else have fewer than three.
 pub fn text_of(estimate: Estimate) -> String {
     let Some(error) = estimate.error.filter(|error| *error > 0.0 && error.is_finite()) else {
         return number(estimate.value);
     };
-    let digits = (-error.log10().floor() as i32).clamp(0, 6) as usize;
+    // Two digits of an error that begins with 1 or 2, else one.
+    let tens = error.log10().floor();
+    let is_low = error / 10.0_f64.powf(tens) < 2.95;
+    let warranted = i32::from(is_low) - tens as i32;
+    let three = 2 - estimate.value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let digits = three.clamp(warranted, warranted + 1).clamp(0, 6) as usize;
     format!("{:.digits$} ± {error:.digits$}", estimate.value)
 }
 
@@ -267,7 +273,7 @@ mod tests {
                 error: Some(error),
             })
         };
-        assert_eq!(estimate(70.9, 5.8), "71 ± 6");
+        assert_eq!(estimate(70.9, 5.8), "70.9 ± 5.8");
         assert_eq!(estimate(26.123, 0.37), "26.1 ± 0.4");
         assert_eq!(text_of(Estimate::exact(2.0)), "2.00");
     }

@@ -2,7 +2,6 @@ use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
 use super::windows::Pass;
 use crate::experiment::CopyScore;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Mean losses by the context that a prediction had: 1 token, 2 to 3, 4 to 7 …; each `(sum, count)`.
@@ -43,7 +42,7 @@ pub struct Record {
 /// All that was measured, by the tasks' keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    records: BTreeMap<String, Record>,
+    pub(super) records: BTreeMap<String, Record>,
 }
 
 impl Data {
@@ -199,133 +198,6 @@ impl Results {
     }
 }
 
-/// The version of what is written; another is refused.
-const VERSION: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct File {
-    longview_board: u32,
-    records: BTreeMap<String, Written>,
-}
-
-/// A record as it is written: short names and rounded sums, since a browser keeps hundreds of them.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    /// done
-    d: usize,
-    /// model
-    m: String,
-    /// text
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    t: Option<String>,
-    /// Group by group: sum, count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    g: Option<Vec<(f64, usize)>>,
-    /// By context: sum, count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    c: Option<Vec<(f64, usize)>>,
-    /// Paired cells: sum, squares, count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    p: Option<Vec<(f64, f64, usize)>>,
-    /// Windows of a copy probe.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    w: Option<Vec<[f64; 3]>>,
-    /// Samples of speed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    s: Option<Vec<f64>>,
-}
-
-/// To six digits after the point: a thousandth of what a standard error may be.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
-
-impl Results {
-    /// As JSON, for a page to keep and a program to go on from.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let pairs =
-            |list: &[(f64, usize)]| Some(list.iter().map(|&(sum, count)| (rounded(sum), count)).collect());
-        let records = self.records.iter().map(|(key, record)| {
-            let mut written = Written {
-                d: record.done,
-                m: record.model.clone(),
-                t: record.text.clone(),
-                g: None,
-                c: None,
-                p: None,
-                w: None,
-                s: None,
-            };
-            match &record.data {
-                Data::Losses { losses, contexts } => {
-                    (written.g, written.c) = (pairs(&losses.groups), pairs(contexts));
-                }
-                Data::Paired { cells } => {
-                    let cells = cells
-                        .iter()
-                        .map(|&(sum, squares, n)| (rounded(sum), rounded(squares), n));
-                    written.p = Some(cells.collect());
-                }
-                Data::Copy { losses } => {
-                    // A thousandth of a nat is far below the error.
-                    let short = |loss: f64| (loss * 1e4).round() / 1e4;
-                    written.w = Some(losses.iter().map(|losses| losses.map(short)).collect());
-                }
-                Data::Speed { samples } => written.s = Some(samples.iter().copied().map(rounded).collect()),
-            }
-            (key.clone(), written)
-        });
-        serde_json::to_string(&File {
-            longview_board: VERSION,
-            records: records.collect(),
-        })
-    }
-
-    /// Reads what [`to_json`](Self::to_json) wrote.
-    ///
-    /// # Errors
-    /// Another text, or one of another version.
-    pub fn from_json(json: &str) -> Result<Self, String> {
-        let file: File = crate::json::read(json)
-            .map_err(|error| format!("these are no results of the claims ({error}); measure anew"))?;
-        if file.longview_board != VERSION {
-            return Err(format!(
-                "the results are of version {}, this is {VERSION}; measure anew",
-                file.longview_board
-            ));
-        }
-        let mut results = Self::default();
-        for (key, written) in file.records {
-            let data = match written {
-                Written {
-                    g: Some(groups), c, ..
-                } => Data::Losses {
-                    losses: Losses { groups },
-                    contexts: c.unwrap_or_default(),
-                },
-                Written { p: Some(cells), .. } => Data::Paired { cells },
-                Written { w: Some(losses), .. } => Data::Copy { losses },
-                Written { s: Some(samples), .. } => Data::Speed { samples },
-                _ => return Err(format!("the results of \"{key}\" hold nothing; measure anew")),
-            };
-            let (done, model, text) = (written.d, written.m, written.t);
-            results.records.insert(
-                key,
-                Record {
-                    done,
-                    model,
-                    text,
-                    data,
-                },
-            );
-        }
-        Ok(results)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,41 +216,6 @@ mod tests {
             variant: "alibi".into(),
             kind: Kind::Speed { length },
         }
-    }
-
-    #[test]
-    fn results_are_written_and_read() {
-        let mut results = Results::default();
-        let all = [
-            Data::Losses {
-                losses: Losses {
-                    groups: vec![(3.25, 2), (0.0, 0)],
-                },
-                contexts: vec![(1.5, 1), (1.75, 1)],
-            },
-            Data::Paired {
-                cells: vec![(-0.5, 0.25, 1)],
-            },
-            Data::Copy {
-                losses: vec![[1.5, 2.5, 3.5]],
-            },
-            Data::Speed {
-                samples: vec![0.5, 0.25],
-            },
-        ];
-        for (length, data) in all.into_iter().enumerate() {
-            results.entry(&speed(length), || record(1, data));
-        }
-        let json = results.to_json().unwrap();
-        assert_eq!(Results::from_json(&json).unwrap(), results);
-        assert!(Results::from_json("[]").unwrap_err().contains("measure anew"));
-        let other = json.replace("\"longview_board\":1", "\"longview_board\":99");
-        assert!(Results::from_json(&other).unwrap_err().contains("version 99"));
-        // Only what is further replaces.
-        let mut behind = Results::default();
-        behind.entry(&speed(2), || record(5, Data::Speed { samples: vec![9.0] }));
-        assert_eq!(behind.restore(results), 4);
-        assert_eq!((behind.len(), behind.get(&speed(2)).unwrap().done), (4, 5));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Curse;
 
 /// Tokens of context that count as little here.
 const LITTLE: usize = 16;
+/// Predictions whose mean loss is told, at least.
+const COUNT_MIN: usize = 64;
 /// The stride of the sliding windows.
 const STRIDE: usize = 16;
 
@@ -141,7 +143,9 @@ impl Claim for Curse {
         for octave in 0..=(2 * TRAINED).ilog2() {
             let least = 1 << octave;
             let cell = |of: &Vec<(usize, f64, usize)>| {
-                let found = of.iter().find(|(context, ..)| *context == least);
+                // Sliding windows have few predictions of little context: their mean would be noise.
+                let mut enough = of.iter().filter(|(.., count)| *count >= COUNT_MIN);
+                let found = enough.find(|(context, ..)| *context == least);
                 found.map_or(Cell::Empty, |(_, mean, _)| (*mean).into())
             };
             let last = 2 * least - 1;
