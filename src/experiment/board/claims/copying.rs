@@ -11,6 +11,8 @@ pub struct Copying;
 
 const GAPS: &[usize] = &[16, 64, 112, 160, 256, 384, 512, 768];
 const GAPS_QUICK: &[usize] = &[16, 64, 512];
+/// Those that the second seed is probed at, for the noise.
+const SECOND: &[usize] = &[64, 256, 512];
 /// The gaps that the rule compares: within L, and at 4 L.
 const NEAR: usize = 64;
 const FAR: usize = 4 * TRAINED;
@@ -25,16 +27,18 @@ impl Copying {
 
     fn probes(options: &Options, encoding: &str, ending: &str) -> Vec<Task> {
         let gaps = lengths(options, GAPS, GAPS_QUICK).iter();
-        gaps.map(|&gap| Task {
-            // The probe's window reaches a little beyond the gap.
-            variant: Self::variant(encoding, ending, gap + 16),
-            kind: Kind::Copy {
-                text: options.text.clone(),
-                gap,
-                windows: if options.quick { 24 } else { 96 },
-            },
-        })
-        .collect()
+        let probed = gaps.filter(|gap| ending.is_empty() || SECOND.contains(*gap));
+        probed
+            .map(|&gap| Task {
+                // The probe's window reaches a little beyond the gap.
+                variant: Self::variant(encoding, ending, gap + 16),
+                kind: Kind::Copy {
+                    text: options.text.clone(),
+                    gap,
+                    windows: if options.quick { 24 } else { 64 },
+                },
+            })
+            .collect()
     }
 
     fn curve(options: &Options, encoding: &str) -> Vec<Task> {
@@ -53,6 +57,12 @@ impl Copying {
             _ => Verdict::Partly,
         }
     }
+}
+
+/// The probe at a gap.
+fn of_gap(probes: &[Task], gap: usize) -> Option<&Task> {
+    let is_at = |task: &&Task| matches!(task.kind, Kind::Copy { gap: of, .. } if of == gap);
+    probes.iter().find(is_at)
 }
 
 /// The columns of the gaps.
@@ -107,8 +117,9 @@ impl Claim for Copying {
                 let name = format!("{encoding}-copy{ending}");
                 let mut row: Vec<Cell> = vec![name.as_str().into()];
                 let mut points = Vec::new();
-                for task in Self::probes(options, encoding, ending) {
-                    let score = results.copy(&task);
+                let probes = Self::probes(options, encoding, ending);
+                for gap in lengths(options, GAPS, GAPS_QUICK) {
+                    let score = of_gap(&probes, *gap).and_then(|task| results.copy(task));
                     row.push(score.map_or(Cell::Empty, |score| {
                         Cell::Estimate(Estimate {
                             value: score.score,
@@ -144,10 +155,7 @@ impl Claim for Copying {
         let mut finding = Finding::unmeasured(table);
         finding.picture = (!drawn.is_empty()).then_some(Picture::CopyScore { series: drawn });
         let probes = Self::probes(options, "alibi", "");
-        let at = |gap| {
-            let of_gap = |task: &&Task| matches!(task.kind, Kind::Copy { gap: of, .. } if of == gap);
-            results.copy(probes.iter().find(of_gap)?)
-        };
+        let at = |gap| results.copy(of_gap(&probes, gap)?);
         let curve = Self::curve(options, "alibi");
         let rise = ratio(results, &curve[curve.len() - 1], &curve[0]);
         if let (Some(near), Some(far), Some(rise)) = (at(NEAR), at(FAR), rise) {
