@@ -261,16 +261,7 @@ fn compose(scene: &mut Scene, style: &Style, figure: &AlibiSoftmax) {
         ..plot
     };
     frame::y_axis(scene, style, numbers, &y, &y_axis);
-    let most = frame::most_ticks(plot.width, 52.0);
-    let x_axis = if figure.logarithmic {
-        let mut ticks = vec![(ZERO, "0".to_string())];
-        ticks.extend(frame::count_ticks(&scale::powers_of_two(1.0, last, most)));
-        Axis::new(ticks, words.say("distance_log"))
-    } else {
-        let ticks = scale::positions(last as usize, most);
-        Axis::new(frame::count_ticks(&ticks), words.say("distance"))
-    };
-    frame::x_axis(scene, style, plot, &x, &x_axis);
+    frame::distance_axis(scene, style, plot, &x, last as usize);
     frame::mark_trained_x(scene, style, plot, &x, figure.trained_length, false);
 
     // From flat and pale to steep and strong.

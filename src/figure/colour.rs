@@ -2,6 +2,7 @@
 //! All are told apart with the common colour blindnesses; scales change in lightness throughout.
 
 use super::Theme;
+use super::measured::base_of;
 use serde::{Deserialize, Serialize};
 
 /// Red, green and blue in sRGB.
@@ -34,9 +35,10 @@ impl Rgb {
     }
 }
 
-/// The colour of an encoding by its name; grey for an unknown one.
+/// The colour of an encoding by its name; grey for an unknown one. Models and variants of an encoding have its
+/// colour: `rotary-l64` and `rotary?scaling=yarn` that of `rotary`.
 pub fn encoding_colour(name: &str, theme: Theme) -> Rgb {
-    let (light, dark) = match name {
+    let (light, dark) = match base_of(name) {
         "learned" => (Rgb(168, 50, 121), Rgb(240, 140, 200)),
         "sinusoidal" => (Rgb(201, 72, 11), Rgb(255, 138, 80)),
         "rotary" => (Rgb(0, 122, 92), Rgb(62, 207, 159)),

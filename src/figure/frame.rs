@@ -2,7 +2,7 @@
 
 use super::colour::Rgb;
 use super::geometry::Rect;
-use super::scale::{Scale, within};
+use super::scale::{Scale, positions, powers_of_two, within};
 use super::scene::{Align, Scene, Stroke, Text};
 use super::style::Style;
 use super::text;
@@ -131,6 +131,20 @@ pub(crate) fn x_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
     scene.text(title);
 }
 
+/// The x axis of distances from 0 to `last`; on one of logarithms 0 stands at the left end.
+pub(crate) fn distance_axis(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, last: usize) {
+    let most = most_ticks(plot.width, 52.0);
+    let words = style.words();
+    let axis = if x.is_log() {
+        let mut ticks = vec![(x.domain()[0], "0".to_string())];
+        ticks.extend(count_ticks(&powers_of_two(1.0, last.max(1) as f64, most)));
+        Axis::new(ticks, words.say("distance_log"))
+    } else {
+        Axis::new(count_ticks(&positions(last, most)), words.say("distance"))
+    };
+    x_axis(scene, style, plot, x, &axis);
+}
+
 /// The y axis: numbers at the left, light lines across, no line of its own; its title stands above.
 pub(crate) fn y_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale, axis: &Axis) {
     let ink = style.ink();
@@ -143,6 +157,15 @@ pub(crate) fn y_axis(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale
             );
         }
         scene.text(words(style, plot.x - 7.0, y, label.as_str(), Align::Right));
+    }
+}
+
+/// Zero as a strong line across the plot, where the y axis holds it.
+pub(crate) fn zero_line(scene: &mut Scene, style: &Style, plot: Rect, y: &Scale) {
+    if y.contains(0.0) {
+        let at = style.snap_hair(y.px(0.0));
+        let stroke = Stroke::new(style.ink().strong, 1.25);
+        scene.line([[plot.x, at], [plot.right(), at]], stroke);
     }
 }
 

@@ -13,15 +13,17 @@ pub(crate) enum Shape {
     Ring,
     Diamond,
     Square,
+    Triangle,
+    Cross,
 }
 
 impl Shape {
     /// Draws the mark, about `radius` CSS px to each side.
     pub fn draw(self, scene: &mut Scene, style: &Style, centre: [f64; 2], radius: f64, colour: Rgb) {
         let [x, y] = centre;
-        let mut corners = |corners: [[f64; 2]; 4]| {
-            let points = corners.map(|[right, down]| [x + right * radius, y + down * radius]);
-            scene.area(points.to_vec(), colour, 1.0);
+        let place = |[right, down]: [f64; 2]| [x + right * radius, y + down * radius];
+        let mut corners = |corners: &[[f64; 2]]| {
+            scene.area(corners.iter().copied().map(place).collect(), colour, 1.0);
         };
         match self {
             Self::Disc => scene.disc(centre, radius, colour),
@@ -29,8 +31,14 @@ impl Shape {
                 scene.disc(centre, radius, style.ink().paper);
                 scene.ring(centre, radius, Stroke::new(colour, 1.5));
             }
-            Self::Diamond => corners([[0.0, -1.25], [1.25, 0.0], [0.0, 1.25], [-1.25, 0.0]]),
-            Self::Square => corners([[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]),
+            Self::Diamond => corners(&[[0.0, -1.25], [1.25, 0.0], [0.0, 1.25], [-1.25, 0.0]]),
+            Self::Square => corners(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]),
+            Self::Triangle => corners(&[[0.0, -1.2], [1.15, 0.85], [-1.15, 0.85]]),
+            Self::Cross => {
+                for ends in [[[-1.0, -1.0], [1.0, 1.0]], [[-1.0, 1.0], [1.0, -1.0]]] {
+                    scene.line(ends.map(place), Stroke::new(colour, 1.75));
+                }
+            }
         }
     }
 }

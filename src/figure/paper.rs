@@ -1,9 +1,10 @@
 use super::chart::{At, Chart};
 use super::error::FigureError;
 use super::frame;
+use super::measured;
 use super::perplexity::{self, Perplexity};
 use super::scene::Scene;
-use super::series::{Point, Series, nearest_point, series_table};
+use super::series::{self, Point, Series, series_table};
 use super::style::Style;
 use super::table::Table;
 use super::text;
@@ -105,12 +106,12 @@ impl Paper {
             let points = self.rows().iter().map(|(length, values)| Point {
                 length: *length,
                 perplexity: Some(values[column]).filter(|value| !value.is_nan()),
-                standard_error: None,
+                ..Point::default()
             });
             Series {
                 encoding: ENCODINGS[column].into(),
-                note: None,
                 points: points.collect(),
+                ..Series::default()
             }
         };
         (0..ENCODINGS.len())
@@ -182,7 +183,8 @@ impl Chart for Paper {
     }
 
     fn readout(&self, _: &[f32], at: &At, words: &Words) -> Option<String> {
-        nearest_point(&self.series(), at, words, "read_perplexity")
+        let curves = series::curves(&self.series(), words, "", true);
+        measured::readout(&curves, at, words, "read_perplexity")
     }
 
     fn summary(&self, _: &[f32], words: &Words) -> String {

@@ -1,11 +1,11 @@
 use super::chart::{At, Chart};
-use super::curves::{self, EndLabel};
 use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind, Rect};
+use super::measured::{self, Curve, Names};
 use super::order::sort_few;
 use super::scale::{self, Scale, within};
 use super::scene::{Align, Scene, Stroke, Text};
-use super::series::{Point, Series, draw_series, nearest_point, series_table};
+use super::series::{self, Point, Series, series_table};
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
@@ -46,6 +46,7 @@ impl Perplexity {
                 length: point.length,
                 perplexity: point.perplexity.map(|value| value / unit),
                 standard_error: point.standard_error.map(|error| error / unit),
+                other_seed: point.other_seed.map(|value| value / unit),
             });
             Some(Series {
                 points: points.collect(),
@@ -76,7 +77,8 @@ impl Chart for Perplexity {
         } else {
             "read_perplexity"
         };
-        nearest_point(&self.shown(), at, words, key)
+        let curves = series::curves(&self.shown(), words, "", true);
+        measured::readout(&curves, at, words, key)
     }
 
     fn summary(&self, _: &[f32], words: &Words) -> String {
@@ -102,7 +104,7 @@ impl Chart for Perplexity {
             sentences.push(words.fill(
                 key,
                 &[
-                    ("encoding", &words.encoding(&series.encoding)),
+                    ("encoding", &series.title(words)),
                     ("at", &text::number(at.unwrap_or(f64::NAN), 3)),
                     ("value", &text::number(value, 3)),
                     ("length", &text::count(length)),
@@ -142,36 +144,45 @@ fn y_range(series: &[Series]) -> [f64; 2] {
     [low / 1.08, high * 1.08]
 }
 
+/// The numbers under an axis of lengths: powers of two, or, where there are too few between its ends, the
+/// lengths that were measured.
+fn length_ticks(curves: &[Curve], [first, last]: [f64; 2], most: usize) -> Vec<f64> {
+    let powers = scale::powers_of_two(first, last, most);
+    if powers.len() > 1 {
+        return powers;
+    }
+    let mut lengths: Vec<f64> = curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .map(|point| point.x)
+        .collect();
+    sort_few(&mut lengths, |length| *length);
+    lengths.dedup();
+    lengths
+}
+
 /// Draws the series, and below the axis the notes: `(encoding, line)`.
 pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, notes: Vec<(String, String)>) {
     let Perplexity {
         trained_length,
         length,
-        selected,
         ratio,
         ..
     } = figure;
     let (series, words) = (&figure.shown(), style.words());
     let size = style.text_px();
-    let label = |series: &Series| match &series.note {
-        Some(note) if style.width >= 480.0 => format!("{} ({note})", words.encoding(&series.encoding)),
-        _ => words.encoding(&series.encoding),
-    };
-    let labels: Vec<String> = series.iter().map(label).collect();
-    let lengths = || {
-        series
-            .iter()
-            .flat_map(|series| &series.points)
-            .map(|point| point.length as f64)
-    };
+    let curves = series::curves(series, words, &figure.selected, style.width >= 480.0);
+    let names = Names::new(&curves, style);
+    let [right, above] = names.room(&curves, style);
+    let lengths = || curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
     let first = lengths()
         .fold((*trained_length).min(*length) as f64, f64::min)
         .max(1.0);
     let last = lengths().fold((*trained_length).max(*length) as f64, f64::max);
     let margins = Margins {
         left: 36.0,
-        right: curves::room(labels.iter().map(String::as_str), style).max(24.0),
-        top: size * 3.2,
+        right: right.max(24.0),
+        top: above + size * 3.2,
         bottom: size * 2.6 + 14.0 + notes.len() as f64 * size * 1.5,
     };
     let plot = frame::inside(style, margins);
@@ -183,7 +194,7 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         scene,
         style,
         0.0,
-        size * 0.7,
+        above + size * 0.7,
         words.say(if *ratio { "ratio_log" } else { "perplexity_log" }),
     );
     frame::y_axis(
@@ -193,15 +204,13 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         &y,
         &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
     );
-    let x_ticks = scale::powers_of_two(first, last, frame::most_ticks(plot.width, 46.0));
+    let x_ticks = length_ticks(&curves, x.domain(), frame::most_ticks(plot.width, 46.0));
     let x_axis = Axis::new(frame::count_ticks(&x_ticks), words.say("length_log"));
     frame::x_axis(scene, style, plot, &x, &x_axis);
     mark_length(scene, style, plot, &x, *length, *trained_length);
     frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
-    if series
-        .iter()
-        .all(|series| series.points.iter().all(|point| point.value().is_none()))
-    {
+    let is_empty = |curve: &Curve| curve.points.iter().all(|point| point.y.is_nan());
+    if curves.iter().all(is_empty) {
         let has_points = figure.series.iter().any(|series| !series.points.is_empty());
         let key = if *ratio && has_points {
             "ratio_waiting"
@@ -211,45 +220,7 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         let sentence = words.fill(key, &[("length", &text::count(*trained_length))]);
         frame::note(scene, style, plot, &sentence, style.ink().paper);
     }
-
-    let mut ends = Vec::new();
-    let order = series
-        .iter()
-        .zip(&labels)
-        .filter(|(series, _)| series.encoding != *selected);
-    let order = order.chain(
-        series
-            .iter()
-            .zip(&labels)
-            .filter(|(series, _)| series.encoding == *selected),
-    );
-    for (series, label) in order {
-        let strong = series.encoding == *selected;
-        let colour = encoding_colour(&series.encoding, style.theme);
-        let end = draw_series(scene, series, [&x, &y], colour, strong);
-        ends.extend(end.map(|at| EndLabel {
-            at,
-            text: label.clone(),
-            colour,
-            strong,
-        }));
-    }
-    let lines: Vec<Vec<[f64; 2]>> = series
-        .iter()
-        .map(|series| {
-            let mut points: Vec<_> = series
-                .points
-                .iter()
-                .filter_map(|p| Some((p.length, p.value()?)))
-                .collect();
-            sort_few(&mut points, |point| point.0);
-            points
-                .into_iter()
-                .map(|(length, value)| [x.px(length as f64), y.px_clamped(value)])
-                .collect()
-        })
-        .collect();
-    curves::end_labels(scene, style, plot, ends, &lines);
+    names.draw(scene, style, plot, [&x, &y], &curves);
 
     let mut note_y = plot.bottom() + size * 2.6 + 14.0 + size * 0.6;
     for (name, line) in notes {
@@ -329,12 +300,12 @@ mod tests {
         let point = |&value: &f64| Point {
             length: 16,
             perplexity: Some(value),
-            standard_error: None,
+            ..Point::default()
         };
         vec![Series {
             encoding: "alibi".into(),
-            note: None,
             points: values.iter().map(point).collect(),
+            ..Series::default()
         }]
     }
 

@@ -1,6 +1,6 @@
 use super::chart::{At, Chart};
 use super::frame::{self, Axis, Margins};
-use super::geometry::{Plot, PlotKind};
+use super::geometry::{Plot, PlotKind, Rect};
 use super::order::quantiles;
 use super::scale::{self, Scale};
 use super::scene::{Align, Scene, Stroke, Text};
@@ -28,14 +28,14 @@ impl Chart for PositionLoss {
     }
 
     fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
-        compose(
-            scene,
-            style,
-            self.length,
-            self.trained_length,
-            &self.encoding,
-            values,
-        )
+        let losses = Losses {
+            length: self.length,
+            trained: self.trained_length,
+            encoding: &self.encoding,
+            cell: 1,
+            differences: false,
+        };
+        losses.compose(scene, style, values);
     }
 
     fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
@@ -102,95 +102,158 @@ fn groups(values: &[f32], width: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Loss by position: every position pale, means of neighbours strong, since single positions see
-/// different text and are noisy.
-fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, encoding: &str, values: &[f32]) {
-    let size = style.text_px();
-    let plot = frame::inside(
-        style,
-        Margins {
-            left: 40.0,
-            right: 14.0,
-            top: size * 3.2,
-            bottom: size * 2.6 + 14.0,
-        },
-    );
-    let last = (length - 1).max(1) as f64;
-    let x = Scale::linear([0.0, last], [plot.x, plot.right()]);
-    // As many points as the eye can follow.
-    let thin = length.div_ceil((plot.width * 0.6).max(1.0) as usize).max(1);
-    let fine = groups(values, thin);
-    let losses = fine.iter().map(|point| point.1).collect();
-    // A single outlier may leave the plot.
-    let [low, high] = quantiles(losses, [0.01, 0.99]).unwrap_or([2.0, 6.0]);
-    let pad = ((high - low) * 0.05).max(0.05);
-    let y = Scale::linear([(low - pad).max(0.0), high + pad], [plot.bottom(), plot.y]);
-    let y_ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 7));
-    frame::heading(scene, style, 0.0, size * 0.7, style.words().say("loss_up"));
-    frame::y_axis(
-        scene,
-        style,
-        plot,
-        &y,
-        &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
-    );
-    let most = frame::most_ticks(plot.width, 64.0);
-    let x_ticks = frame::count_ticks(&scale::positions(last as usize + 1, most));
-    frame::x_axis(
-        scene,
-        style,
-        plot,
-        &x,
-        &Axis::new(x_ticks, style.words().say("window_position")),
-    );
-    frame::mark_trained_x(scene, style, plot, &x, trained, false);
-    scene
-        .geometry
-        .plots
-        .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
-    if values.is_empty() {
-        frame::note(
+/// Losses by position, or differences of losses.
+pub(super) struct Losses<'a> {
+    pub length: usize,
+    pub trained: usize,
+    pub encoding: &'a str,
+    /// Each value is the mean of so many neighbouring positions.
+    pub cell: usize,
+    /// The values are differences: zero is drawn, and the multiples of L are marked.
+    pub differences: bool,
+}
+
+impl Losses<'_> {
+    /// Every position pale, means of neighbours strong, since single positions see different text and are
+    /// noisy.
+    pub fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {
+        let Self {
+            length,
+            trained,
+            encoding,
+            cell,
+            differences,
+        } = *self;
+        let size = style.text_px();
+        let plot = frame::inside(
+            style,
+            Margins {
+                left: 40.0,
+                right: 14.0,
+                top: size * 3.2,
+                bottom: size * 2.6 + 14.0,
+            },
+        );
+        let last = (length - 1).max(1) as f64;
+        let x = Scale::linear([0.0, last], [plot.x, plot.right()]);
+        // As many points as the eye can follow.
+        let cells = length.div_ceil(cell);
+        let thin = cells.div_ceil((plot.width * 0.6).max(1.0) as usize).max(1);
+        let fine = groups(values, thin);
+        let losses = fine.iter().map(|point| point.1).collect();
+        // A single outlier may leave the plot.
+        let [low, high] = quantiles(losses, [0.01, 0.99]).unwrap_or([2.0, 6.0]);
+        let pad = ((high - low) * 0.05).max(0.05);
+        let range = match (differences, values.is_empty()) {
+            (false, _) => [(low - pad).max(0.0), high + pad],
+            (true, false) => [low.min(0.0) - pad, high.max(0.0) + pad],
+            (true, true) => [-1.0, 1.0],
+        };
+        let y = Scale::linear(range, [plot.bottom(), plot.y]);
+        let y_ticks = scale::linear_ticks(y.domain(), ((plot.height / 34.0) as usize).clamp(2, 7));
+        let title = if differences {
+            "loss_difference_up"
+        } else {
+            "loss_up"
+        };
+        frame::heading(scene, style, 0.0, size * 0.7, style.words().say(title));
+        frame::y_axis(
             scene,
             style,
             plot,
-            style.words().say("loss_waiting"),
-            style.ink().paper,
+            &y,
+            &Axis::new(frame::number_ticks(&y_ticks), "").with_grid(),
         );
+        let most = frame::most_ticks(plot.width, 64.0);
+        let x_ticks = frame::count_ticks(&scale::positions(last as usize + 1, most));
+        frame::x_axis(
+            scene,
+            style,
+            plot,
+            &x,
+            &Axis::new(x_ticks, style.words().say("window_position")),
+        );
+        if differences {
+            mark_multiples(scene, style, plot, &x, [length, trained]);
+            frame::zero_line(scene, style, plot, &y);
+        }
+        frame::mark_trained_x(scene, style, plot, &x, trained, false);
+        scene
+            .geometry
+            .plots
+            .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
+        if values.is_empty() {
+            frame::note(
+                scene,
+                style,
+                plot,
+                style.words().say("loss_waiting"),
+                style.ink().paper,
+            );
+            return;
+        }
+        let strong = encoding_colour(encoding, style.theme);
+        let line = |points: Vec<(f64, f64)>| -> Vec<[f64; 2]> {
+            let px = |value: f64| {
+                if value.is_nan() {
+                    f64::NAN
+                } else {
+                    y.px_clamped(value)
+                }
+            };
+            points
+                .into_iter()
+                .map(|(index, loss)| {
+                    let middle = index * cell as f64 + (cell as f64 - 1.0) / 2.0;
+                    [x.px(middle.min(last)), px(loss)]
+                })
+                .collect()
+        };
+        scene.line(line(fine), Stroke::new(strong, 1.0).alpha(0.35));
+        let width = (cells / 32).max(1).next_multiple_of(thin);
+        if width > thin {
+            scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
+            let thick = style
+                .words()
+                .fill("thick_means", &[("count", &text::count(width * cell))]);
+            let note = if thin * cell > 1 {
+                style.words().fill(
+                    "thin_means",
+                    &[("count", &text::count(thin * cell)), ("thick", &thick)],
+                )
+            } else {
+                thick
+            };
+            let words = frame::words(style, style.width - 2.0, size * 0.7, note, Align::Right);
+            scene.text(Text {
+                colour: strong,
+                ..words
+            });
+        }
+    }
+}
+
+/// 2L, 3L, … as thin lines, while there is room for them; their labels, while there is room for those.
+fn mark_multiples(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, [length, trained]: [usize; 2]) {
+    let (ink, size) = (style.ink(), style.text_px());
+    let apart = x.px(trained as f64) - x.px(0.0);
+    if apart < 8.0 {
         return;
     }
-    let strong = encoding_colour(encoding, style.theme);
-    let line = |points: Vec<(f64, f64)>| -> Vec<[f64; 2]> {
-        let px = |value: f64| {
-            if value.is_nan() {
-                f64::NAN
-            } else {
-                y.px_clamped(value)
-            }
-        };
-        points
-            .into_iter()
-            .map(|(position, loss)| [x.px(position), px(loss)])
-            .collect()
-    };
-    scene.line(line(fine), Stroke::new(strong, 1.0).alpha(0.35));
-    let width = (length / 32).max(1).next_multiple_of(thin);
-    if width > thin {
-        scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
-        let thick = style
-            .words()
-            .fill("thick_means", &[("count", &text::count(width))]);
-        let note = if thin > 1 {
-            style
-                .words()
-                .fill("thin_means", &[("count", &text::count(thin)), ("thick", &thick)])
-        } else {
-            thick
-        };
-        let words = frame::words(style, style.width - 2.0, size * 0.7, note, Align::Right);
-        scene.text(Text {
-            colour: strong,
-            ..words
-        });
+    // L's own label is the widest.
+    let clear = text::width(&frame::trained_label(style, trained), size) * 0.6 + size * 1.5;
+    for multiple in 2..=length / trained {
+        let at = style.snap_hair(x.px((multiple * trained) as f64));
+        if at > plot.right() {
+            break;
+        }
+        let stroke = Stroke::new(ink.axis, style.hair()).dashed(4.0, 3.0);
+        scene.line([[at, plot.y], [at, plot.bottom()]], stroke);
+        if apart > clear {
+            let label = format!("{multiple}L");
+            let up = plot.y - 6.0 - size * 0.55;
+            scene.text(frame::words(style, at, up, label, Align::Centre));
+        }
     }
 }
 

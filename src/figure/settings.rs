@@ -58,6 +58,11 @@ figures! {
     AttentionHeads = "attention_heads";
     EffectiveContext = "context";
     Paper = "paper";
+    Windows = "windows";
+    PairedLoss = "paired_loss";
+    CopyScore = "copy_score";
+    SpeedBars = "speed_bars";
+    BiasCurves = "bias_curves";
 }
 
 crate::json::tagged!(Figure, "figure");

@@ -1,6 +1,7 @@
 //! The words of figures in the reader's language. They stand under `chart` in `www/locales/NAME.json`,
 //! beside the page's own: one file a language.
 
+use super::measured::base_of;
 use serde_json::{Map, Value};
 use std::sync::{LazyLock, Mutex};
 
@@ -88,12 +89,14 @@ impl Words {
         sentence
     }
 
-    /// An encoding's name for readers; the given name of an unknown one.
+    /// An encoding's name for readers, followed by what makes a model or variant of it:
+    /// `rotary?scaling=yarn&factor=4` is "Rotary scaling=yarn factor=4". The given name of an unknown one.
     pub fn encoding(&self, name: &str) -> String {
-        let key = ["encoding_", name].concat();
+        let base = base_of(name);
+        let key = ["encoding_", base].concat();
         match self.say(&key) {
             missing if missing == key => name.to_string(),
-            title => title.to_string(),
+            title => title.to_string() + &name[base.len()..].replace(['?', '-', '&'], " "),
         }
     }
 }
@@ -109,6 +112,12 @@ mod tests {
         assert_eq!(words.say("no such key"), "no such key");
         assert_eq!(words.encoding("alibi"), "ALiBi");
         assert_eq!(words.encoding("mine"), "mine");
+        assert_eq!(words.encoding("my-model"), "my-model");
+        assert_eq!(
+            words.encoding("rotary?scaling=yarn&factor=4"),
+            "Rotary scaling=yarn factor=4"
+        );
+        assert_eq!(words.encoding("alibi-h8"), "ALiBi h8");
         assert!(locales().contains(&"zh-Hant".to_string()));
     }
 }

@@ -4,6 +4,7 @@
 
 mod drawing;
 mod heads;
+mod laboratory;
 mod numbers;
 
 use longview::encoding::{Layout, Pairing};
@@ -15,17 +16,18 @@ fn point(length: usize, perplexity: f64) -> Point {
         length,
         perplexity: Some(perplexity),
         standard_error: Some(perplexity / 64.0),
+        ..Point::default()
     }
 }
 
 fn perplexity(lengths: &[usize]) -> Figure {
     let series = |encoding: &str, start: f64, growth: f64| Series {
         encoding: encoding.into(),
-        note: None,
         points: lengths
             .iter()
             .map(|&length| point(length, (start * (length as f64 / 16.0).powf(growth)).round()))
             .collect(),
+        ..Series::default()
     };
     Figure::Perplexity(figure::Perplexity {
         trained_length: 128,
@@ -251,6 +253,7 @@ fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>)> {
     ]
     .into_iter()
     .chain(heads::all(length, trained_length))
+    .chain(laboratory::all(length, trained_length))
     .collect()
 }
 

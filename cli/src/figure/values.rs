@@ -155,6 +155,7 @@ fn reported(path: &Path) -> Result<(Vec<Series>, Option<String>)> {
         encoding,
         note: note(&report.encoding),
         points: report.points,
+        ..Series::default()
     };
     Ok((vec![series], undefined))
 }
@@ -193,11 +194,13 @@ fn measured(
         length: point.length,
         perplexity: Some(point.perplexity),
         standard_error: point.standard_error,
+        ..Point::default()
     });
     let series = Series {
         encoding: encoding.name().into(),
         note: note(encoding),
         points: points.collect(),
+        ..Series::default()
     };
     Ok((series, !undefined.is_empty()))
 }
