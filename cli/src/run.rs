@@ -172,7 +172,7 @@ impl Run {
     /// # Errors
     /// An engine that fails, or an encoding that defines none of the lengths.
     pub fn measure(&mut self, plan: &Plan, tokens: &[u32]) -> Result<(Curve, Vec<Undefined>)> {
-        let mut curve = Curve::default();
+        let mut curve = Curve::keeping_tokens();
         let mut undefined: Vec<Undefined> = Vec::new();
         let count = plan.steps().count();
         let progress = std::io::stderr().is_terminal();

@@ -66,6 +66,8 @@ fn sources(name: &str) -> Vec<String> {
         "learned" | "t5_bias" => model(name),
         "distance" | "attention" | "attention_heads" | "context" => run("--length 24 --layer 1 --head 3"),
         "perplexity" | "position_loss" => run("--length 24"),
+        "paired_loss" => run("--length 24 --trained-length 8 --cell 4"),
+        "copy_score" => words(r#"--set series=[{"encoding":"alibi","points":[{"gap":16,"score":-1}]}]"#),
         _ => Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use super::frame::{self, Axis, Margins};
 use super::geometry::{Plot, PlotKind};
 use super::order::sort_few;
 use super::scale::{self, Scale};
-use super::scene::{Scene, Stroke};
+use super::scene::{Align, Scene, Stroke, Text};
 use super::settings::at_most;
 use super::style::Style;
 use super::table::Table;
@@ -189,7 +189,7 @@ fn compose(scene: &mut Scene, style: &Style, figure: &BiasCurves, values: &[f32]
     let mut order: Vec<usize> = (0..figure.heads).collect();
     sort_few(&mut order, |&head| -far(head));
     let colours = Colours::new(Ramp::Sequential, style.theme);
-    let (mut ends, mut lines) = (Vec::new(), Vec::new());
+    let (mut ends, mut exits, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for (rank, &head) in order.iter().enumerate() {
         let colour = colours.at(0.42 + 0.58 * (rank as f64 + 1.0) / order.len() as f64);
         let mut points: Vec<[f64; 2]> = Vec::new();
@@ -202,16 +202,35 @@ fn compose(scene: &mut Scene, style: &Style, figure: &BiasCurves, values: &[f32]
                 break;
             }
         }
-        ends.extend(points.last().map(|&at| EndLabel {
-            at,
-            text: labels[head].clone(),
-            colour,
-            strong: false,
-        }));
+        let Some(&at) = points.last() else { continue };
+        match points.len() == distances.len() {
+            true => ends.push(EndLabel {
+                at,
+                text: labels[head].clone(),
+                colour,
+                strong: false,
+            }),
+            false => exits.push((at[0], head, colour)),
+        }
         scene.line(points.iter().copied(), Stroke::new(colour, 1.75));
         lines.push(points);
     }
     curves::end_labels(scene, style, plot, ends, &lines);
+    // Heads whose curves leave the plot: from the right the first by its name, the others by their numbers.
+    sort_few(&mut exits, |exit| -exit.0);
+    let mut free = f64::INFINITY;
+    for (x, head, colour) in exits {
+        let label = match free.is_infinite() {
+            true => labels[head].clone(),
+            false => head.to_string(),
+        };
+        let width = text::width(&label, size);
+        if x + 3.0 + width < free {
+            free = x - 2.0;
+            let label = frame::words(style, x + 3.0, plot.bottom() - size * 0.7, label, Align::Left);
+            scene.text(Text { colour, ..label });
+        }
+    }
 }
 
 #[cfg(test)]

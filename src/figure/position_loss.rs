@@ -125,12 +125,18 @@ impl Losses<'_> {
             differences,
         } = *self;
         let size = style.text_px();
+        // The longer title needs a line of its own on a narrow figure.
+        let row = if differences && style.width < 620.0 {
+            size * 1.4
+        } else {
+            0.0
+        };
         let plot = frame::inside(
             style,
             Margins {
                 left: 40.0,
                 right: 14.0,
-                top: size * 3.2,
+                top: row + size * 3.2,
                 bottom: size * 2.6 + 14.0,
             },
         );
@@ -209,8 +215,12 @@ impl Losses<'_> {
                 })
                 .collect()
         };
-        scene.line(line(fine), Stroke::new(strong, 1.0).alpha(0.35));
         let width = (cells / 32).max(1).next_multiple_of(thin);
+        let fine_stroke = match width > thin {
+            true => Stroke::new(strong, 1.0).alpha(0.35),
+            false => Stroke::new(strong, 2.25),
+        };
+        scene.line(line(fine), fine_stroke);
         if width > thin {
             scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
             let thick = style
@@ -224,7 +234,7 @@ impl Losses<'_> {
             } else {
                 thick
             };
-            let words = frame::words(style, style.width - 2.0, size * 0.7, note, Align::Right);
+            let words = frame::words(style, style.width - 2.0, row + size * 0.7, note, Align::Right);
             scene.text(Text {
                 colour: strong,
                 ..words

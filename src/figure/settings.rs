@@ -63,6 +63,7 @@ figures! {
     CopyScore = "copy_score";
     SpeedBars = "speed_bars";
     BiasCurves = "bias_curves";
+    RotaryMethods = "rotary_methods";
 }
 
 crate::json::tagged!(Figure, "figure");

@@ -80,6 +80,11 @@ impl Layout {
         self.length as f64 / self.stride as f64
     }
 
+    /// Whether the windows stand side by side.
+    fn is_apart(self) -> bool {
+        self.stride == self.length
+    }
+
     fn name(self, words: &Words) -> String {
         match self.sliding {
             true => words.fill("windows_sliding", &[("stride", &text::count(self.stride))]),
@@ -202,7 +207,7 @@ fn bars(scene: &mut Scene, style: &Style, area: Rect, x: &Scale, layout: Layout,
     let colour = if layout.sliding { ink.second } else { ink.first };
     let windows = layout.window(tokens - 1) + 1;
     // Windows side by side stand in one line; others need one each.
-    let lines = match layout.stride == layout.length {
+    let lines = match layout.is_apart() {
         true => 1,
         false => ((area.height / 5.0) as usize).clamp(1, windows),
     };
@@ -263,14 +268,21 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Windows) {
     // What is left of headings and axes: less than half for the bars.
     let line = size * 1.5;
     let fixed = line * layouts.len() as f64 + size * 3.2 + size * 2.6 + 14.0;
-    let each = ((style.height - fixed) * 0.44 / layouts.len() as f64).max(4.0);
+    // Windows side by side need one line.
+    let room = ((style.height - fixed) * 0.44).max(4.0);
+    let one = room.min(14.0);
+    let lines = layouts.iter().filter(|layout| layout.is_apart()).count() as f64;
     let mut top = 0.0;
     for (index, &layout) in layouts.iter().enumerate() {
         let area = Rect {
             x: across[0],
             y: top + line,
             width: across[1] - across[0],
-            height: each,
+            height: if layout.is_apart() {
+                one
+            } else {
+                (room - lines * one).max(4.0)
+            },
         };
         let every = bars(scene, style, area, &x, layout, tokens);
         let name = layout.name(words);
@@ -323,7 +335,7 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Windows) {
         let colour = if layout.sliding { ink.second } else { ink.first };
         let points = context_curve(layout, tokens, [&x, &y]);
         // So many teeth that they would fill the plot: the band that they lie in.
-        if points.len() as f64 > plot.width && !(layout.sliding && layout.stride == 1) {
+        if points.len() as f64 > plot.width {
             let beyond = x.px(layout.length.min(tokens) as f64);
             let [low, high] = [layout.length - layout.stride + 1, layout.length].map(|at| y.px(at as f64));
             let corners = [
@@ -332,7 +344,8 @@ fn compose(scene: &mut Scene, style: &Style, figure: &Windows) {
                 [plot.right(), high],
                 [plot.right(), low],
             ];
-            scene.line(points.into_iter().take(2), Stroke::new(colour, 1.75));
+            let first = points.into_iter().take(2).chain([corners[2]]);
+            scene.line(first, Stroke::new(colour, 1.75));
             scene.area(corners.to_vec(), colour, 0.5);
             continue;
         }

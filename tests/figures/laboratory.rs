@@ -3,8 +3,8 @@
 use super::numbers::geometry;
 use longview::encoding::{Positional, Shape, T5Bias};
 use longview::figure::{
-    BiasCurves, Cell, CopyPoint, CopyScore, CopySeries, Figure, PairedLoss, Perplexity, Point, Series,
-    SpeedBar, SpeedBars, SpeedGroup, Style, WindowLayout, Windows, readout, svg,
+    BiasCurves, Cell, CopyPoint, CopyScore, CopySeries, Figure, PairedLoss, Perplexity, Point, RotaryMethods,
+    Series, SpeedBar, SpeedBars, SpeedGroup, Style, WindowLayout, Windows, readout, svg,
 };
 use longview::model::{Tensor, Weights};
 
@@ -28,7 +28,8 @@ pub(super) fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>
             trained_length,
             logarithmic,
         };
-        let values = (0..heads * length).map(|at| -((at % length) as f32) / (1 + at / length) as f32);
+        let values =
+            (0..heads * length).map(|at| -((at % length) as f32) * (-1.0 - (at / length) as f32).exp2());
         (Figure::BiasCurves(figure), values.collect())
     };
     let speeds = |lengths: &[usize]| {
@@ -62,6 +63,8 @@ pub(super) fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>
         speeds(&[]),
         speeds(&[length]),
         speeds(&[128, 512, 2048]),
+        (methods(24, length, trained_length, None), vec![]),
+        (methods(2, length, trained_length, Some(1.0)), vec![]),
         biases(8, false),
         biases(1, true),
     ]
@@ -77,6 +80,18 @@ fn paired(length: usize, trained_length: usize, cell: usize) -> Figure {
         trained_length,
         encoding: "alibi".into(),
         cell,
+    })
+}
+
+fn methods(d_head: usize, length: usize, trained_length: usize, factor: Option<f64>) -> Figure {
+    Figure::RotaryMethods(RotaryMethods {
+        d_head,
+        base: 1e4,
+        trained_length,
+        length,
+        factor,
+        beta_fast: None,
+        beta_slow: None,
     })
 }
 
@@ -100,7 +115,7 @@ fn copies(trained_length: usize) -> Figure {
         selected: "alibi-copy".into(),
         series: vec![
             series("alibi-copy", &[Some(-0.1), Some(-2.5), Some(-1.25), Some(-0.5)]),
-            series("rotary-copy", &[Some(0.3), Some(-3.0), None, Some(f64::NAN)]),
+            series("rotary-copy", &[Some(0.3), Some(-3.0), None, Some(0.1)]),
             series("none", &[]),
         ],
     })
@@ -141,14 +156,14 @@ fn speed_group(length: usize) -> SpeedGroup {
             bar("sinusoidal", 4.0),
             bar("rotary", 5.0),
             bar("t5_bias", 4.5),
-            bar("alibi", f64::NAN),
+            bar("alibi", 4.1),
         ],
     }
 }
 
 /// What stands at a place given by the axes of a plot.
 fn says(figure: &Figure, values: &[f32], plot: usize, [x, y]: [f64; 2]) -> Option<String> {
-    let geometry = geometry(figure, values);
+    let geometry = geometry(figure, values, &Style::default());
     let plot = &geometry.plots[plot];
     let part = |value: f64, [low, high]: [f64; 2], log: bool| match log {
         true => (value / low).ln() / (high / low).ln(),
@@ -269,6 +284,20 @@ fn speeds_are_read_relative_to_the_first() {
         sentence,
         "ALiBi paper, training: T5 bias takes 1.98 times the first’s time"
     );
+}
+
+#[test]
+fn a_pair_is_read_with_what_each_method_makes_of_it() {
+    let figure = methods(32, 512, 128, None);
+    // θ = 10000^(−10/16) of pair 10: 1987 tokens a turn, stretched in full but by NTK: 4^(−10/15).
+    let sentence = says(&figure, &[], 0, [10.0, 0.5]).unwrap();
+    assert!(
+        sentence.ends_with("PI 0.25, NTK 0.397, by parts 0.25, YaRN 0.25, LLaMA 3 0.25"),
+        "{sentence}"
+    );
+    assert!(sentence.contains("0.0644 turns within L = 128"), "{sentence}");
+    let wrong = methods(32, 512, 128, Some(0.5));
+    assert!(svg(&wrong, &[], &Style::default()).is_err());
 }
 
 #[test]

@@ -87,6 +87,18 @@ pub struct Settings {
     /// The paper's measurement: non_overlapping or sliding
     #[arg(long, value_parser = parse_name::<Protocol>)]
     protocol: Option<Protocol>,
+    /// Tokens that a sliding window moves on by [default: 64]
+    #[arg(long)]
+    stride: Option<usize>,
+    /// How many tokens of a text windows are laid over [default: 2048]
+    #[arg(long)]
+    text_tokens: Option<usize>,
+    /// What rotary's methods stretch by [default: length ÷ trained length]
+    #[arg(long)]
+    factor: Option<f64>,
+    /// Neighbouring positions that paired-loss takes the mean of [default: 1]
+    #[arg(long)]
+    cell: Option<usize>,
     /// The encoding that is shown, or drawn strong [default: the checkpoint's, else alibi or sinusoidal]
     #[arg(long, value_parser = |text: &str| Ok::<_, String>(text.to_lowercase().replace('-', "_")))]
     encoding: Option<String>,
@@ -137,6 +149,10 @@ impl Settings {
         let Value::Object(mut given) = serde_json::to_value(self)? else {
             return Ok(Map::new());
         };
+        // --tokens is the model's run's.
+        if let Some(tokens) = given.remove("text_tokens") {
+            given.insert("tokens".into(), tokens);
+        }
         given.retain(|_, value| !matches!(value, Value::Null | Value::Bool(false)));
         Ok(given)
     }
@@ -147,7 +163,8 @@ fn usual(name: &str) -> Map<String, Value> {
     let mut all = json!({
         "length": 512, "trained_length": 128, "heads": 8, "d_model": 96, "d_head": 24, "query": 130, "key": 12,
         "buckets": 32, "max_distance": 128, "layers": 3, "layer": 0, "head": 0, "encoding": "alibi",
-        "selected": "alibi", "dimensions": [0, 8, 16, 32, 64], "series": [],
+        "selected": "alibi", "dimensions": [0, 8, 16, 32, 64], "series": [], "groups": [], "stride": 64,
+        "tokens": 2048,
     });
     match name {
         // The shipped models' heads.
@@ -177,7 +194,9 @@ fn encodings(figure: &str) -> &'static [&'static str] {
         "learned" => &["learned"],
         "sinusoidal" | "waves" | "counter" => &["sinusoidal"],
         "similarity" | "offsets" => &["learned", "sinusoidal"],
-        "rotary" | "rotary_table" | "rotary_scores" | "rotary_decay" | "wavelengths" => &["rotary"],
+        "rotary" | "rotary_table" | "rotary_scores" | "rotary_decay" | "rotary_methods" | "wavelengths" => {
+            &["rotary"]
+        }
         "t5_bias" | "t5_matrix" => &["t5_bias"],
         "alibi" | "alibi_slopes" | "alibi_softmax" => &["alibi"],
         _ => &[],
@@ -251,12 +270,14 @@ fn check_known(figure: &Figure, given: &Map<String, Value>, set: &[(String, Valu
     if let Some((key, _)) = set.iter().find(|(key, _)| !has(key)) {
         bail!("a picture of {name} has no setting \"{key}\"; it has {}", own());
     }
-    // Series of perplexity may have any name.
+    // Series may have any name.
     let encoding = fields
         .get("encoding")
         .or(fields.get("selected"))
         .and_then(Value::as_str);
-    if let Some(encoding) = encoding.filter(|encoding| name != "perplexity" && !NAMES.contains(encoding)) {
+    if let Some(encoding) =
+        encoding.filter(|encoding| !matches!(name, "perplexity" | "copy_score") && !NAMES.contains(encoding))
+    {
         bail!("\"{encoding}\" is no encoding; take one of {}", NAMES.join(", "));
     }
     Ok(())

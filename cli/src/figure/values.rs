@@ -3,11 +3,11 @@
 use super::Arguments;
 use crate::run::{Run, Text};
 use anyhow::{Context, Result, bail, ensure};
-use longview::encoding::{Encoding, PastEnd, Positional};
+use longview::encoding::{Encoding, PastEnd, Positional, Shape};
 use longview::engine::{Captures, HeadId};
-use longview::experiment::{Plan, Protocol};
-use longview::figure::{Figure, Point, Series};
-use longview::model::Checkpoint;
+use longview::experiment::{Difference, Plan, Protocol, paired_loss};
+use longview::figure::{BiasCurves, CopySeries, Figure, Point, Series};
+use longview::model::{Checkpoint, Weights};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ pub fn take(
             | Figure::Distance(_)
             | Figure::EffectiveContext(_)
             | Figure::PositionLoss(_)
+            | Figure::PairedLoss(_)
             | Figure::Perplexity(_)
     );
     ensure!(
@@ -60,7 +61,10 @@ pub fn take(
                 captured(figure, &checkpoints[0], text, arguments)?
             }
         }
-        ([], []) => Vec::new(),
+        ([], []) => match &*figure {
+            Figure::BiasCurves(curves) => untrained_biases(curves)?,
+            _ => Vec::new(),
+        },
     };
     let is_learned = match figure {
         Figure::Learned(_) => true,
@@ -73,6 +77,9 @@ pub fn take(
         _ if runs && values.is_empty() => bail!(
             "a picture of {name} shows what a model does; give --checkpoint and --text, or the numbers with --values"
         ),
+        Figure::CopyScore(scores) if scores.series.is_empty() => {
+            bail!("copy scores are measured elsewhere; give them with --values or --set series=…")
+        }
         _ if is_learned && values.is_empty() => {
             bail!("a learned table stands in a checkpoint; give --checkpoint, or the numbers with --values")
         }
@@ -87,6 +94,14 @@ fn from_files(figure: &mut Figure, paths: &[PathBuf]) -> Result<Vec<f32>> {
             let (series, undefined) = reported(path)?;
             perplexity.series.extend(series);
             perplexity.undefined.extend(undefined);
+        }
+        return Ok(Vec::new());
+    }
+    if let Figure::CopyScore(scores) = figure {
+        for path in paths {
+            let series: Vec<CopySeries> = serde_json::from_value(read_json(path)?)
+                .with_context(|| format!("{} is no list of series of copy scores", path.display()))?;
+            scores.series.extend(series);
         }
         return Ok(Vec::new());
     }
@@ -162,6 +177,14 @@ fn reported(path: &Path) -> Result<(Vec<Series>, Option<String>)> {
 
 /// The tensor that the picture shows; empty for one that needs none.
 fn trained_table(figure: &Figure, checkpoint: &Checkpoint) -> Result<Vec<f32>> {
+    if let Figure::BiasCurves(curves) = figure {
+        let config = &checkpoint.config;
+        return biases(
+            &config.encoding,
+            &config.shape(curves.length),
+            &checkpoint.weights,
+        );
+    }
     let has_table = matches!(
         figure,
         Figure::Learned(_) | Figure::Similarity(_) | Figure::Offsets(_) | Figure::T5Buckets(_)
@@ -174,6 +197,26 @@ fn trained_table(figure: &Figure, checkpoint: &Checkpoint) -> Result<Vec<f32>> {
     let tensor = checkpoint.weights.get(&parameter.name);
     let tensor = tensor.with_context(|| format!("the checkpoint lacks the tensor \"{}\"", parameter.name))?;
     Ok(tensor.data.clone())
+}
+
+/// The biases of an encoding, `[heads][length]`.
+fn biases(encoding: &Encoding, shape: &Shape, weights: &Weights) -> Result<Vec<f32>> {
+    let bias = encoding.tables(shape, weights)?.bias;
+    let bias = bias.with_context(|| format!("{} adds no bias to the scores", encoding.name()))?;
+    Ok(bias.behind.to_f32())
+}
+
+/// The biases of an encoding that needs no checkpoint.
+fn untrained_biases(curves: &BiasCurves) -> Result<Vec<f32>> {
+    let encoding: Encoding = serde_json::from_value(serde_json::json!({"kind": curves.encoding}))?;
+    let shape = Shape {
+        length: curves.length,
+        d_model: curves.heads * 4,
+        heads: curves.heads,
+        d_head: 4,
+    };
+    biases(&encoding, &shape, &Weights::default())
+        .with_context(|| format!("the biases of {}; give --checkpoint or --values", curves.encoding))
 }
 
 /// The perplexity of a model at the powers of two up to `longest`, and whether some have no value.
@@ -239,6 +282,21 @@ fn captured(
             let (curve, _) = Run::start(checkpoint, &arguments.run)?.measure(&plan, &text.tokens)?;
             let losses = curve.by_position(loss.length);
             return Ok(losses.into_iter().map(|loss| loss as f32).collect());
+        }
+        Figure::PairedLoss(loss) => {
+            let lengths = [loss.trained_length, loss.length];
+            ensure!(
+                lengths[0] < lengths[1],
+                "a paired loss compares --length with the shorter --trained-length; make it longer"
+            );
+            let plan = text.plan(&lengths, Protocol::NonOverlapping, &arguments.run)?;
+            let (curve, _) = Run::start(checkpoint, &arguments.run)?.measure(&plan, &text.tokens)?;
+            let [base, other] = lengths.map(|length| curve.by_token(length));
+            let differences = paired_loss(base, other, loss.length, loss.cell);
+            let mean = |difference: &Option<Difference>| {
+                difference.map_or(f32::NAN, |difference| difference.mean as f32)
+            };
+            return Ok(differences.iter().map(mean).collect());
         }
         _ => bail!(nothing()),
     };
