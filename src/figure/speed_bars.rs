@@ -31,7 +31,7 @@ pub struct SpeedGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedBar {
     pub encoding: String,
-    /// Microseconds a token.
+    /// A token's, in any unit that the bars of a group share.
     pub time: f64,
     /// Of the time, in its unit.
     #[serde(default)]
@@ -171,23 +171,17 @@ impl Chart for SpeedBars {
             "col_source",
             "col_group",
             "col_encoding",
-            "col_time",
             "col_time_ratio",
             "col_standard_error",
         ];
         let mut table = Table::new(keys.map(|key| words.say(key)));
-        for (panel, (title, groups)) in self.panels(words).into_iter().enumerate() {
-            for (group, (label, bars)) in groups.into_iter().enumerate() {
-                for (index, (name, ratio, error)) in bars.into_iter().enumerate() {
-                    let time = match panel {
-                        0 => self.groups[group].bars[index].time,
-                        _ => f64::NAN,
-                    };
+        for (title, groups) in self.panels(words) {
+            for (label, bars) in groups {
+                for (name, ratio, error) in bars {
                     table.row([
                         words.say(title).into(),
                         label.as_str().into(),
                         words.encoding(&name).into(),
-                        time.into(),
                         ratio.into(),
                         error.into(),
                     ]);

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 ///
 /// Each picture has some of the settings below and usual values for what is not given. With --checkpoint
 /// they are the model's own. Pictures of what a model does (attention, attention-heads, distance, context,
-/// position-loss, perplexity) run it on --text, or take the numbers from --values: a JSON list of numbers,
-/// or for perplexity what `longview evaluate --format json` wrote, one file an encoding.
+/// position-loss, paired-loss, perplexity) run it on --text, or take the numbers from --values: a JSON list
+/// of numbers, for perplexity what `longview evaluate --format json` wrote, one file an encoding, and for
+/// copy-score a JSON list of series.
 #[derive(Args)]
 #[command(after_help = help())]
 pub struct Arguments {
@@ -99,6 +100,8 @@ Examples:
   longview figure attention --checkpoint www/checkpoints/alibi.safetensors \\
     --text www/texts/persuasion.txt --length 512 --layer 1 --head 2 -o attention.png
   longview figure perplexity --values alibi.json --values rotary.json --length 512 -o perplexity.svg
+  longview figure windows --length 1000 --stride 250 --text-tokens 4000 -o windows.svg
+  longview figure rotary-methods --length 512 --factor 8 -o methods.svg
   longview figure offsets --set measure=dot",
         names()
     )
