@@ -35,13 +35,13 @@ pub struct RotaryMethods {
     pub beta_slow: Option<f64>,
 }
 
-/// The methods, as their names in JSON. Dynamic NTK is NTK with s = T/L, once T is past L.
+/// The methods and their words. Dynamic NTK is NTK with s = T/L, once T is past L.
 const METHODS: [(&str, ScalingMethod); 5] = [
-    ("pi", ScalingMethod::Pi),
-    ("ntk", ScalingMethod::Ntk),
-    ("by_parts", ScalingMethod::ByParts),
-    ("yarn", ScalingMethod::Yarn),
-    ("llama3", ScalingMethod::Llama3),
+    ("method_pi", ScalingMethod::Pi),
+    ("method_ntk", ScalingMethod::Ntk),
+    ("method_by_parts", ScalingMethod::ByParts),
+    ("method_yarn", ScalingMethod::Yarn),
+    ("method_llama3", ScalingMethod::Llama3),
 ];
 
 impl RotaryMethods {
@@ -93,9 +93,9 @@ impl RotaryMethods {
     }
 
     fn title(&self, name: &str, words: &Words) -> String {
-        let title = words.say(&["method_", name].concat()).to_string();
+        let title = words.say(name).to_string();
         match name {
-            "yarn" => words.fill(
+            "method_yarn" => words.fill(
                 "method_scores",
                 &[
                     ("method", &title),
@@ -116,7 +116,7 @@ impl RotaryMethods {
                 other: f64::NAN,
             });
             Curve {
-                name: ["rotary?scaling=", name].concat(),
+                name: "rotary".into(),
                 title: self.title(name, words),
                 style,
                 strong: false,
@@ -158,7 +158,7 @@ impl Chart for RotaryMethods {
             .iter()
             .filter_map(|(name, method)| {
                 let ratio = text::number(*self.ratios(*method).get(pair)?, 3);
-                Some([words.say(&["method_", name].concat()), " ", &ratio].concat())
+                Some([words.say(name), " ", &ratio].concat())
             })
             .collect();
         Some(words.fill(
