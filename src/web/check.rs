@@ -14,7 +14,7 @@ pub async fn kernel_check() -> Result<String, JsError> {
     // In the browser a device belongs to one thread.
     #[allow(clippy::arc_with_non_send_sync)]
     let device = std::sync::Arc::new(Device::new().await?);
-    let mut found = check::kernels(&device, |d_head| device.kernels(d_head)).await?;
+    let mut found = check::kernels(&device, |d_head| device.kernels(d_head), |_| true).await?;
     found.extend(check::forward(&device, |d_head| device.kernels(d_head)).await?);
     Ok(serde_json::to_string(&found)?)
 }

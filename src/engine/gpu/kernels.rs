@@ -41,6 +41,7 @@ pub enum Then {
 
 /// The compute pipelines. Each method records one dispatch; names and arguments are those of the CPU
 /// twins.
+#[derive(Clone)]
 pub struct Kernels {
     embed: wgpu::ComputePipeline,
     layer_norm: wgpu::ComputePipeline,
@@ -72,35 +73,38 @@ pub fn transposed(weight: &[f32], inputs: usize) -> Vec<f32> {
     data
 }
 
+/// Compiles one kernel for heads of width `d_head`.
+fn pipeline(
+    device: &Device,
+    d_head: usize,
+    name: &str,
+    alter: impl FnOnce(String) -> String,
+) -> wgpu::ComputePipeline {
+    let source = SHADERS
+        .iter()
+        .find(|(of, _)| *of == name)
+        .map_or("", |(_, source)| source);
+    let source = source.replace(VECTORS, &format!("const VECTORS: u32 = {}u;", d_head.div_ceil(4)));
+    let module = device.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(name),
+        source: wgpu::ShaderSource::Wgsl(alter(source).into()),
+    });
+    device
+        .device
+        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: Default::default(),
+            cache: None,
+        })
+}
+
 impl Kernels {
     /// Compiles the kernels for heads of width `d_head`.
     pub fn new(device: &Device, d_head: usize) -> Self {
-        Self::altered(device, d_head, |_, source| source)
-    }
-
-    /// As [`new`](Self::new), with every source passed through `alter`: for tests that break a kernel.
-    pub fn altered(device: &Device, d_head: usize, alter: impl Fn(&str, String) -> String) -> Self {
-        let pipeline = |name: &str| {
-            let source = SHADERS
-                .iter()
-                .find(|(of, _)| *of == name)
-                .map_or("", |(_, source)| source);
-            let source = source.replace(VECTORS, &format!("const VECTORS: u32 = {}u;", d_head.div_ceil(4)));
-            let module = device.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(name),
-                source: wgpu::ShaderSource::Wgsl(alter(name, source).into()),
-            });
-            device
-                .device
-                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some(name),
-                    layout: None,
-                    module: &module,
-                    entry_point: Some("main"),
-                    compilation_options: Default::default(),
-                    cache: None,
-                })
-        };
+        let pipeline = |name: &str| pipeline(device, d_head, name, |source| source);
         Self {
             embed: pipeline("embed"),
             layer_norm: pipeline("layer_norm"),
@@ -113,6 +117,31 @@ impl Kernels {
             capture_attention: pipeline("capture_attention"),
             capture_profile: pipeline("capture_profile"),
         }
+    }
+
+    /// These, with one made of another source: for tests that break a kernel.
+    pub fn altered(
+        &self,
+        device: &Device,
+        d_head: usize,
+        name: &str,
+        alter: impl FnOnce(String) -> String,
+    ) -> Self {
+        let mut kernels = self.clone();
+        let place = match name {
+            "embed" => &mut kernels.embed,
+            "layer_norm" => &mut kernels.layer_norm,
+            "linear" => &mut kernels.linear,
+            "copy_qk" => &mut kernels.copy_qk,
+            "smear" => &mut kernels.smear,
+            "rotate" => &mut kernels.rotate,
+            "attention" => &mut kernels.attention,
+            "nll" => &mut kernels.nll,
+            "capture_attention" => &mut kernels.capture_attention,
+            _ => &mut kernels.capture_profile,
+        };
+        *place = pipeline(device, d_head, name, alter);
+        kernels
     }
 
     /// `out[rows][d] = embedding[token] · scale + table[row mod length]`; `has_table` tells whether `table`

@@ -1,8 +1,8 @@
 use super::claims::{CLAIMS, Claim, Options};
-use super::estimate::{Rates, config_by_name, operations_left};
+use super::estimate::{Rates, config_by_name};
 use super::finding::Finding;
 use super::results::Results;
-use super::task::{Kind, Task};
+use super::task::{Kind, Task, model_of};
 use crate::engine::EngineError;
 use crate::model::{Config, Operations};
 use serde::Serialize;
@@ -117,11 +117,11 @@ impl Board {
     pub fn set_model(&mut self, name: &str, config: Config, bytes: &[u8]) {
         let fingerprint = fingerprint(bytes.iter().copied());
         self.results.retain(|key, record| {
-            key.split(' ').nth(1).map(super::model_of) != Some(name) || record.model == fingerprint
+            key.split(' ').nth(1).map(model_of) != Some(name) || record.model == fingerprint
         });
         self.skipped.remove(name);
         self.left_out
-            .retain(|key, _| key.split(' ').nth(1).map(super::model_of) != Some(name));
+            .retain(|key, _| key.split(' ').nth(1).map(model_of) != Some(name));
         self.models
             .insert(name.into(), LoadedModel { config, fingerprint });
     }
@@ -252,8 +252,8 @@ impl Board {
                 continue;
             };
             let tokens = self.text_tokens(task);
-            all += operations_left(task, &config, tokens, 0).total();
-            left += operations_left(task, &config, tokens, self.done(task));
+            all += task.operations_left(&config, tokens, 0).total();
+            left += task.operations_left(&config, tokens, self.done(task));
         }
         let operations_done = all - left.total();
         Progress {
@@ -350,7 +350,7 @@ impl Board {
             let mut words = key.split(' ').skip(1);
             let model = words
                 .next()
-                .and_then(|variant| self.models.get(super::model_of(variant)));
+                .and_then(|variant| self.models.get(model_of(variant)));
             let text = words.next().and_then(|text| self.texts.get(text));
             let is_models = model.is_none_or(|model| model.fingerprint == record.model);
             let is_texts = record.text.is_none()

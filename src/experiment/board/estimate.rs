@@ -1,16 +1,6 @@
-use super::task::{Task, model_of};
-use super::windows::Pass;
+use super::task::model_of;
 use crate::encoding::{Alibi, Encoding, Positional, Tables};
 use crate::model::{Config, Operations, Tensor, Weights};
-
-/// What the forwards of passes compute.
-pub fn operations(config: &Config, passes: &[Pass]) -> Operations {
-    let of_pass = |pass: &Pass| config.operations(pass.windows, pass.length);
-    passes
-        .iter()
-        .map(of_pass)
-        .fold(Operations::default(), |sum, pass| sum + pass)
-}
 
 /// How fast the engine is, as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,15 +124,6 @@ fn numbers(tables: &Tables) -> usize {
     });
     let bias = tables.bias.as_ref().map_or(0, |bias| bias.behind.data.len());
     input + rotation + bias
-}
-
-/// The operations of a task's steps from `done` on.
-pub fn operations_left(task: &Task, config: &Config, text_tokens: usize, done: usize) -> Operations {
-    let steps = task.steps(text_tokens);
-    let left = steps.iter().skip(done);
-    left.fold(Operations::default(), |sum, passes| {
-        sum + operations(config, passes)
-    })
 }
 
 /// The encoding's name of a variant's model, as its name begins.

@@ -14,7 +14,6 @@ mod results;
 mod run;
 mod statistics;
 mod task;
-mod windows;
 
 pub use claims::{CLAIMS, Claim, Options, Source, claim};
 pub use driver::{Board, BoardError, Next, Progress};

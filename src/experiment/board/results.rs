@@ -1,7 +1,6 @@
 use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
-use super::windows::Pass;
-use crate::experiment::CopyScore;
+use crate::experiment::{CopyScore, Step};
 use std::collections::BTreeMap;
 
 /// Mean losses by the context that a prediction had: 1 token, 2 to 3, 4 to 7 …; each `(sum, count)`.
@@ -62,13 +61,15 @@ impl Data {
     }
 
     /// Takes what a step's forwards gave, each `[windows][length]`, and the time that it took.
-    pub fn add(&mut self, task: &Task, scored: usize, passes: &[Pass], nll: &[Vec<f32>], elapsed_ms: f64) {
+    pub fn add(&mut self, task: &Task, scored: usize, steps: &[Step], nll: &[Vec<f32>], elapsed_ms: f64) {
         match self {
             Self::Losses { losses, contexts } => {
-                for (pass, nll) in passes.iter().zip(nll) {
-                    for (place, context, loss) in pass.scored(nll) {
+                for (step, nll) in steps.iter().zip(nll) {
+                    for (place, position, loss) in step.scored(nll) {
+                        let loss = f64::from(loss);
                         losses.add(place, scored, loss);
-                        let octave = context.ilog2() as usize;
+                        // At position 0 a prediction has one token of context, itself.
+                        let octave = (position + 1).ilog2() as usize;
                         if contexts.len() <= octave {
                             contexts.resize(octave + 1, (0.0, 0));
                         }
@@ -96,7 +97,7 @@ impl Data {
                 }
             }
             Self::Speed { samples } => {
-                let tokens: usize = passes.iter().map(|pass| pass.windows * pass.length).sum();
+                let tokens: usize = steps.iter().map(Step::tokens).sum();
                 samples.push(elapsed_ms / tokens as f64);
             }
         }

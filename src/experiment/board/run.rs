@@ -1,12 +1,11 @@
 //! Running a claim's steps, and timing the engine.
 
 use super::driver::{Board, BoardError, known};
-use super::estimate::{Rates, operations};
+use super::estimate::Rates;
 use super::results::{Data, Record};
-use super::task::{Kind, Task};
-use super::windows::{Pass, passes};
+use super::task::{Kind, Task, operations};
 use crate::engine::{Batch, Captures, EngineError, Model};
-use crate::experiment::{CopyBatches, Protocol};
+use crate::experiment::{CopyBatches, Step};
 
 impl Board {
     /// Runs a claim's next step with the model of its variant; `now` tells milliseconds. The task's key.
@@ -26,7 +25,7 @@ impl Board {
         let (loaded, text) = self.models.get(task.model()).zip(text).ok_or_else(no_step)?;
         let tokens = text.tokens.clone();
         let done = self.done(&task);
-        let passes = task
+        let steps = task
             .steps(tokens.len())
             .into_iter()
             .nth(done)
@@ -37,8 +36,8 @@ impl Board {
             text: task.text().map(|_| text.fingerprint.clone()),
             data: Data::new(&task, tokens.len()),
         };
-        let computed = operations(&loaded.config, &passes);
-        let batches = match batches(&task, self.results.get(&task), &passes, &tokens) {
+        let computed = operations(&loaded.config, &steps);
+        let batches = match batches(&task, self.results.get(&task), &steps, &tokens) {
             Ok(batches) => batches,
             Err(error) => {
                 self.left_out.insert(task.key(), error);
@@ -58,7 +57,7 @@ impl Board {
         let record = self.results.entry(&task, || record);
         record
             .data
-            .add(&task, task.scored(tokens.len()), &passes, &nll, elapsed_ms);
+            .add(&task, task.scored(tokens.len()), &steps, &nll, elapsed_ms);
         record.done += 1;
         if let Some(rates) = &mut self.rates {
             rates.note(computed, elapsed_ms);
@@ -81,15 +80,14 @@ impl Board {
         let mut timed = Vec::new();
         // The first warms up: tables, plans and buffers are made.
         for length in [short, short, longest, longest] {
-            let passes = passes(Protocol::NonOverlapping, length, longest);
-            let batches: Result<Vec<Batch>, EngineError> =
-                passes.iter().map(|pass| pass.batch(&tokens)).collect();
-            let batches = batches?;
+            let step = Step::whole(0, length, longest / length);
+            let batch = step.batch(&tokens)?;
+            let computed = step.cost(&config).operations;
             let began = now();
-            match run(model, &batches).await {
-                Ok(_) => timed.push((operations(&config, &passes), now() - began)),
+            match model.forward(&batch, &Captures::default()).await {
+                Ok(_) => timed.push((computed, now() - began)),
                 // A learned table ends before: its attention is as fast as its linear part, as far as is known.
-                Err(EngineError::Encoding(_)) => timed.push((operations(&config, &passes), 0.0)),
+                Err(EngineError::Encoding(_)) => timed.push((computed, 0.0)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -105,27 +103,27 @@ impl Board {
 fn batches(
     task: &Task,
     record: Option<&Record>,
-    passes: &[Pass],
+    steps: &[Step],
     tokens: &[u32],
 ) -> Result<Vec<Batch>, String> {
     let Some(mut probe) = task.probe() else {
         let batches: Result<_, EngineError> = if let Kind::Speed { .. } = task.kind {
             // What the tokens say is of no consequence for the time: a short text is repeated.
-            let need = passes
+            let need = steps
                 .iter()
-                .map(|pass| pass.begin + pass.windows * pass.stride + 1)
+                .map(|step| step.start + step.windows * step.stride + 1)
                 .max();
             let repeated: Vec<u32> = tokens.iter().copied().cycle().take(need.unwrap_or(0)).collect();
-            passes.iter().map(|pass| pass.batch(&repeated)).collect()
+            steps.iter().map(|step| step.batch(&repeated)).collect()
         } else {
-            passes.iter().map(|pass| pass.batch(tokens)).collect()
+            steps.iter().map(|step| step.batch(tokens)).collect()
         };
         return batches.map_err(|error| error.to_string());
     };
     if let Some(Data::Copy { losses }) = record.map(|record| &record.data) {
         probe.resume(losses.clone());
     }
-    let windows = passes.first().map_or(1, |pass| pass.windows);
+    let windows = steps.first().map_or(1, |step| step.windows);
     let next = probe.next(tokens, windows).map_err(|error| error.to_string())?;
     Ok(next.map_or(Vec::new(), |CopyBatches { repeated, control }| {
         vec![repeated, control]

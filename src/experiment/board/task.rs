@@ -1,5 +1,5 @@
-use super::windows::{Pass, passes};
-use crate::experiment::{CopyProbe, Protocol, STEP_TOKENS};
+use crate::experiment::{CopyProbe, Cost, Plan, Protocol, STEP_TOKENS, Step};
+use crate::model::{Config, Operations};
 use std::fmt;
 
 /// One measurement of one variant of a model. Claims that need the same one share it: equal tasks have
@@ -116,8 +116,8 @@ impl Task {
         }
     }
 
-    /// How many predictions (windows, of a copy score) are scored in a text of `text_tokens` tokens; 0 where it is too short for one
-    /// window.
+    /// How many predictions (windows, of a copy score) are scored in a text of `text_tokens` tokens; 0 where
+    /// it is too short for one window.
     pub fn scored(&self, text_tokens: usize) -> usize {
         // The last token is only ever a target.
         let available = text_tokens.saturating_sub(1);
@@ -137,44 +137,50 @@ impl Task {
     }
 
     /// Its steps for a text of `text_tokens` tokens, each a few forwards; none where the text is too short.
-    pub fn steps(&self, text_tokens: usize) -> Vec<Vec<Pass>> {
+    pub fn steps(&self, text_tokens: usize) -> Vec<Vec<Step>> {
         let scored = self.scored(text_tokens);
         if scored == 0 {
             return Vec::new();
         }
         match self.kind {
             Kind::Losses { protocol, length, .. } => {
-                let passes = passes(protocol, length, scored);
-                passes.into_iter().map(|pass| vec![pass]).collect()
+                let plan = Plan::whole(length, scored, protocol);
+                plan.map_or(Vec::new(), |plan| plan.steps().map(|step| vec![step]).collect())
             }
             Kind::Paired { length, base, .. } => {
-                let window = |begin| vec![whole(begin, length, 1), whole(begin, base, length / base)];
+                let window = |begin| {
+                    vec![
+                        Step::whole(begin, length, 1),
+                        Step::whole(begin, base, length / base),
+                    ]
+                };
                 (0..scored).step_by(length).map(window).collect()
             }
             Kind::Copy { .. } => {
                 let length = self.length();
                 let most = (STEP_TOKENS / (2 * length)).max(1);
                 // Two forwards a step, with the passage and without; where they begin is the probe's matter.
-                let step = |first| vec![whole(0, length, most.min(scored - first)); 2];
+                let step = |first| vec![Step::whole(0, length, most.min(scored - first)); 2];
                 (0..scored).step_by(most).map(step).collect()
             }
             Kind::Speed { length } => {
                 let windows = (SPEED_TOKENS / length).max(1);
-                vec![vec![whole(0, length, windows)]; SPEED_SAMPLES]
+                vec![vec![Step::whole(0, length, windows)]; SPEED_SAMPLES]
             }
         }
     }
+
+    /// What its steps from `done` on compute.
+    pub fn operations_left(&self, config: &Config, text_tokens: usize, done: usize) -> Operations {
+        let steps = self.steps(text_tokens);
+        operations(config, steps.iter().skip(done).flatten())
+    }
 }
 
-/// Windows without a gap, all of which is scored.
-fn whole(begin: usize, length: usize, windows: usize) -> Pass {
-    Pass {
-        begin,
-        stride: length,
-        windows,
-        length,
-        scored: length,
-    }
+/// What forwards compute.
+pub fn operations<'a>(config: &Config, steps: impl IntoIterator<Item = &'a Step>) -> Operations {
+    let cost: Cost = steps.into_iter().map(|step| step.cost(config)).sum();
+    cost.operations
 }
 
 #[cfg(test)]
@@ -220,6 +226,6 @@ mod tests {
         assert_eq!((paired.scored(64), paired.scored(200)), (0, 192));
         let steps = paired.steps(200);
         assert_eq!(steps.len(), 3);
-        assert_eq!((steps[1][0].begin, steps[1][1].windows), (64, 4));
+        assert_eq!((steps[1][0].start, steps[1][1].windows), (64, 4));
     }
 }

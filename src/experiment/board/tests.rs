@@ -224,6 +224,24 @@ fn speed_takes_turns_and_estimates_follow() {
     assert_eq!(finding.parts.get("alibi"), Some(&Part::Text("1.00".into())));
 }
 
+#[test]
+fn no_claim_takes_long() {
+    let board = Board::default();
+    for claim in CLAIMS {
+        // WebAssembly on a CPU does 10 to 20 thousand million multiply-adds a second: well under a minute.
+        let operations = board.progress(claim.id()).unwrap().operations;
+        eprintln!(
+            "{}: {:.0} thousand million multiply-adds",
+            claim.id(),
+            operations as f64 / 1e9
+        );
+        assert!(operations < 450_000_000_000, "{} has {operations}", claim.id());
+    }
+    // A laptop's GPU does 150 to 500 thousand million: all claims in half a minute.
+    let all = board.progress_of_all().operations;
+    assert!(all < 4_500_000_000_000, "all together have {all}");
+}
+
 /// The words at a path of a file of words.
 fn words<'a>(file: &'a serde_json::Value, path: &str) -> Option<&'a str> {
     path.split('.').try_fold(file, |at, name| at.get(name))?.as_str()

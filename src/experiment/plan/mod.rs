@@ -2,6 +2,7 @@ use super::Protocol;
 use crate::engine::{Batch, EngineError};
 use crate::model::{Config, Operations};
 use serde::{Deserialize, Serialize};
+use std::iter::Sum;
 use thiserror::Error;
 
 /// Tokens that a step computes at most (a longer window is a step of its own): short enough that a reader
@@ -52,6 +53,15 @@ pub struct Cost {
     pub tokens: usize,
 }
 
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), |sum, cost| Self {
+            operations: sum.operations + cost.operations,
+            tokens: sum.tokens + cost.tokens,
+        })
+    }
+}
+
 /// Why nothing can be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExperimentError {
@@ -86,6 +96,23 @@ fn common_multiple(a: usize, b: usize) -> Option<usize> {
     (a / x).checked_mul(b)
 }
 
+/// Whether windows of these lengths can be cut by a protocol.
+fn check(lengths: &[usize], protocol: Protocol) -> Result<(), ExperimentError> {
+    if lengths.contains(&0) {
+        return Err(ExperimentError::NoLength);
+    }
+    let Protocol::Sliding { stride } = protocol else {
+        return Ok(());
+    };
+    if stride == 0 {
+        return Err(ExperimentError::NoStride);
+    }
+    match lengths.iter().find(|&&length| length < stride) {
+        Some(&length) => Err(ExperimentError::Stride { length, stride }),
+        None => Ok(()),
+    }
+}
+
 impl Plan {
     /// A plan for a text of `tokens` tokens, of windows that do not overlap; at most `scored_max` of the
     /// tokens are scored (but one longest window at least).
@@ -107,17 +134,7 @@ impl Plan {
         protocol: Protocol,
     ) -> Result<Self, ExperimentError> {
         let longest = lengths.iter().copied().max().ok_or(ExperimentError::NoLength)?;
-        if lengths.contains(&0) {
-            return Err(ExperimentError::NoLength);
-        }
-        if let Protocol::Sliding { stride } = protocol {
-            if stride == 0 {
-                return Err(ExperimentError::NoStride);
-            }
-            if let Some(&length) = lengths.iter().find(|&&length| length < stride) {
-                return Err(ExperimentError::Stride { length, stride });
-            }
-        }
+        check(lengths, protocol)?;
         // The last token is only ever a target.
         if tokens < longest + 1 {
             return Err(ExperimentError::TooShort {
@@ -148,6 +165,21 @@ impl Plan {
         })
     }
 
+    /// One length in one round, so that its steps are as large as they may be: exactly the first `scored`
+    /// predictions, whatever the length, so that plans of several lengths score the same ones.
+    ///
+    /// # Errors
+    /// No length, or a stride of 0 or one that is greater than the length.
+    pub fn whole(length: usize, scored: usize, protocol: Protocol) -> Result<Self, ExperimentError> {
+        check(&[length], protocol)?;
+        Ok(Self {
+            lengths: vec![length],
+            protocol,
+            block: scored.max(1),
+            scored,
+        })
+    }
+
     /// The powers of two from `shortest` to `longest` that a text of `tokens` tokens can fill.
     pub fn lengths(shortest: usize, longest: usize, tokens: usize) -> Vec<usize> {
         let powers = std::iter::successors(Some(shortest.max(1).next_power_of_two()), |length| {
@@ -165,13 +197,7 @@ impl Plan {
 
     /// What all steps compute with a model of this configuration.
     pub fn cost(&self, config: &Config) -> Cost {
-        self.steps().fold(Cost::default(), |sum, step| {
-            let Cost { operations, tokens } = step.cost(config);
-            Cost {
-                operations: sum.operations + operations,
-                tokens: sum.tokens + tokens,
-            }
-        })
+        self.steps().map(|step| step.cost(config)).sum()
     }
 
     /// All steps, in order: round by round, in a round length by length as they were given.
@@ -223,6 +249,19 @@ impl Plan {
 }
 
 impl Step {
+    /// Windows one after another, all of whose predictions are scored.
+    pub fn whole(start: usize, length: usize, windows: usize) -> Self {
+        Self {
+            round: 0,
+            length,
+            start,
+            windows,
+            window: length,
+            stride: length,
+            counted: length,
+        }
+    }
+
     /// Tokens that are computed.
     pub fn tokens(&self) -> usize {
         self.windows * self.window

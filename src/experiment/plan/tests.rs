@@ -51,6 +51,42 @@ fn every_length_scores_the_same_tokens_once() {
 }
 
 #[test]
+fn a_whole_plan_scores_exactly_what_is_asked_for() {
+    for (protocol, length, scored) in [
+        (Protocol::NonOverlapping, 16, 1024),
+        (Protocol::NonOverlapping, 136, 1024),
+        (Protocol::NonOverlapping, 5000, 5000),
+        (SLIDING(16), 64, 1000),
+        (SLIDING(7), 50, 333),
+        (SLIDING(1), 8, 20),
+    ] {
+        let plan = Plan::whole(length, scored, protocol).unwrap();
+        assert_eq!(plan.scored(), scored);
+        let counts = targets(&plan, scored + 1, length);
+        assert!(
+            counts[1..].iter().all(|&count| count == 1),
+            "{protocol:?}, {length}"
+        );
+    }
+    // Steps are full: 4096 tokens of short windows.
+    let steps: Vec<Step> = Plan::whole(64, 8192, Protocol::NonOverlapping)
+        .unwrap()
+        .steps()
+        .collect();
+    assert_eq!(steps, [Step::whole(0, 64, 64), Step::whole(4096, 64, 64)]);
+    // Sliding keeps a long context: only the first window scores all of its predictions.
+    let sliding: Vec<Step> = Plan::whole(64, 4096, SLIDING(16)).unwrap().steps().collect();
+    assert_eq!((sliding[0].windows, sliding[0].counted), (1, 64));
+    assert!(
+        sliding[1..]
+            .iter()
+            .all(|step| (step.window, step.counted) == (64, 16))
+    );
+    assert!(Plan::whole(50, 333, SLIDING(99)).is_err());
+    assert!(Plan::whole(0, 333, Protocol::NonOverlapping).is_err());
+}
+
+#[test]
 fn sliding_windows_begin_a_stride_apart() {
     let plan = Plan::with(5001, &[1024], 1100, SLIDING(32)).unwrap();
     let steps: Vec<Step> = plan.steps().collect();

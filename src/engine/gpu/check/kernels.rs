@@ -36,27 +36,41 @@ pub(super) async fn run(
     values
 }
 
-/// Compares every kernel on odd sizes; `kernels` makes them for a width of heads.
+/// Compares kernels on odd sizes: those that `wanted` names, and with attention's its captures. `kernels`
+/// makes them for a width of heads.
 ///
 /// # Errors
 /// A GPU that failed outright.
 pub async fn kernels(
     device: &Device,
     kernels: impl Fn(usize) -> Arc<Kernels>,
+    wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Difference>, EngineError> {
     let mut found = Vec::new();
     let any = kernels(8);
+    let wants_attention = ["attention", "capture_attention", "capture_profile"]
+        .iter()
+        .any(|name| wanted(name));
     for (rows, length, d) in [(1, 1, 1), (34, 17, 5), (129, 129, 24), (1030, 515, 96)] {
-        found.push(embed(device, &any, rows, length, d).await?);
-        found.push(layer_norm(device, &any, rows, d).await?);
+        if wanted("embed") {
+            found.push(embed(device, &any, rows, length, d).await?);
+        }
+        if wanted("layer_norm") {
+            found.push(layer_norm(device, &any, rows, d).await?);
+        }
     }
     for sizes in [(1, 1, 1), (17, 5, 3), (129, 24, 72), (70, 96, 29), (65, 33, 130)] {
-        for then in [Then::Store, Then::Residual, Then::Gelu, Then::GeluTanh] {
+        for then in [Then::Store, Then::Residual, Then::Gelu, Then::GeluTanh]
+            .into_iter()
+            .filter(|_| wanted("linear"))
+        {
             found.push(linear(device, &any, sizes, then).await?);
         }
     }
     for (rows, vocabulary) in [(1, 1), (17, 29), (129, 512), (3, 1000)] {
-        found.push(nll(device, &any, rows, vocabulary).await?);
+        if wanted("nll") {
+            found.push(nll(device, &any, rows, vocabulary).await?);
+        }
     }
     for (windows, length, heads, d_head) in [
         (1, 1, 1, 1),
@@ -73,13 +87,19 @@ pub async fn kernels(
             d_head,
             score_scale: 1.5 / (d_head as f32).sqrt(),
         };
-        let of_width = kernels(d_head);
-        for (has_bias, far) in attention::CASES {
-            attention::attention(device, &of_width, &sizes, has_bias, far, &mut found).await?;
+        if wants_attention {
+            let of_width = kernels(d_head);
+            for (has_bias, far) in attention::CASES {
+                attention::attention(device, &of_width, &sizes, has_bias, far, &mut found).await?;
+            }
         }
-        found.push(keys::copy_qk(device, &any, &sizes).await?);
-        found.push(keys::smear(device, &any, &sizes).await?);
-        if d_head >= 2 {
+        if wanted("copy_qk") {
+            found.push(keys::copy_qk(device, &any, &sizes).await?);
+        }
+        if wanted("smear") {
+            found.push(keys::smear(device, &any, &sizes).await?);
+        }
+        if d_head >= 2 && wanted("rotate") {
             for (pairing, pairs) in [
                 (Pairing::Halves, d_head / 2),
                 (Pairing::Interleaved, d_head / 2),

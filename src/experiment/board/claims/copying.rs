@@ -3,19 +3,23 @@ use super::super::finding::{Cell, CopyCurve, CopyPoint, Finding, Picture, Table,
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::{Kind, Task};
-use super::{ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, defined_at, lengths, losses, ratio};
+use super::{
+    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, defined_at, lengths, losses, on_first, ratio,
+};
 
 /// What a flat curve hides: models that were taught to copy, and how much of it is left when the passage lies
 /// farther back, beside their perplexity.
 pub struct Copying;
 
-const GAPS: &[usize] = &[16, 64, 112, 160, 256, 384, 512, 768];
+const GAPS: &[usize] = &[16, 64, 112, 160, 256, 512];
 const GAPS_QUICK: &[usize] = &[16, 64, 512];
 /// Those that the second seed is probed at, for the noise.
-const SECOND: &[usize] = &[64, 256, 512];
+const SECOND: &[usize] = &[NEAR, FAR];
 /// The gaps that the rule compares: within L, and at 4 L.
 const NEAR: usize = 64;
 const FAR: usize = 4 * TRAINED;
+/// Predictions scored for perplexity: within 5 % is what the rule looks for, and the error is 0.5 %.
+const TOKENS: usize = 4096;
 const LENGTHS: &[usize] = &[TRAINED, 2 * TRAINED, 4 * TRAINED, 8 * TRAINED];
 const LENGTHS_QUICK: &[usize] = &[TRAINED, 4 * TRAINED];
 
@@ -30,12 +34,13 @@ impl Copying {
         let probed = gaps.filter(|gap| ending.is_empty() || SECOND.contains(*gap));
         probed
             .map(|&gap| Task {
-                // The probe's window reaches a little beyond the gap.
+                // The probe's window reaches a little beyond the gap; with 24 windows a score of −2.4 has an
+                // error of 0.1, and the rule asks whether it halves.
                 variant: Self::variant(encoding, ending, gap + 16),
                 kind: Kind::Copy {
                     text: options.text.clone(),
                     gap,
-                    windows: if options.quick { 24 } else { 64 },
+                    windows: if options.quick { 16 } else { 32 },
                 },
             })
             .collect()
@@ -44,7 +49,10 @@ impl Copying {
     fn curve(options: &Options, encoding: &str) -> Vec<Task> {
         let lengths = lengths(options, LENGTHS, LENGTHS_QUICK).iter();
         lengths
-            .map(|&length| losses(Self::variant(encoding, "", length), options, length))
+            .map(|&length| {
+                let variant = Self::variant(encoding, "", length);
+                on_first(TOKENS, losses(variant, options, length))
+            })
             .collect()
     }
 

@@ -2,9 +2,8 @@ use super::super::finding::{Cell, Finding, Picture, Table, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::{Kind, PAIRED_CELL, Task};
-use super::super::windows::passes;
-use super::{ALIBI_PAPER, Claim, Options, Source, TRAINED, losses, scored};
-use crate::experiment::Protocol;
+use super::{ALIBI_PAPER, Claim, Options, Source, TRAINED, losses, losses_sliding, scored};
+use crate::experiment::{Plan, Protocol, Step};
 
 /// The early token curse: the first predictions of a window have little context, longer windows have fewer of
 /// them, and that is what ALiBi gains past L.
@@ -14,15 +13,19 @@ pub struct Curse;
 const LITTLE: usize = 16;
 /// Predictions whose mean loss is told, at least.
 const COUNT_MIN: usize = 64;
-/// The stride of the sliding windows.
-const STRIDE: usize = 16;
 
 /// The share of predictions with at most `context` tokens of context, in windows of `length`.
 pub fn share(protocol: Protocol, length: usize, scored: usize, context: usize) -> f64 {
-    let starved: usize = passes(protocol, length, scored)
-        .iter()
-        .map(|pass| pass.windows * context.min(pass.length).saturating_sub(pass.length - pass.scored))
-        .sum();
+    let Ok(plan) = Plan::whole(length, scored, protocol) else {
+        return 0.0;
+    };
+    // Predictions before the scored part of a window have less context than those in it.
+    let of_window = |step: &Step| {
+        context
+            .min(step.window)
+            .saturating_sub(step.window - step.counted)
+    };
+    let starved: usize = plan.steps().map(|step| step.windows * of_window(&step)).sum();
     starved as f64 / scored as f64
 }
 
@@ -43,26 +46,14 @@ impl Curse {
         }
     }
 
-    fn sliding(options: &Options, length: usize) -> Task {
-        Task {
-            variant: "alibi".into(),
-            kind: Kind::Losses {
-                text: options.text.clone(),
-                protocol: Protocol::Sliding { stride: STRIDE },
-                length,
-                tokens: 4096,
-            },
-        }
-    }
-
     /// Losses by context: windows of L and 2 L that do not overlap, and that slide.
     fn by_context(options: &Options) -> [Task; 4] {
         let [short, long] = [TRAINED, 2 * TRAINED];
         [
             losses("alibi", options, short),
             losses("alibi", options, long),
-            Self::sliding(options, short),
-            Self::sliding(options, long),
+            losses_sliding("alibi", options, short),
+            losses_sliding("alibi", options, long),
         ]
     }
 

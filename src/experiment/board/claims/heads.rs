@@ -3,16 +3,18 @@ use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::Task;
 use super::{
-    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, lengths, losses, perplexity,
-    ratio, series,
+    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, lengths, losses, on_first,
+    perplexity, ratio, series,
 };
 
 /// Perplexity past L for 1, 2, 4 and 8 heads: more heads give ALiBi more slopes, hence more reaches.
 pub struct Heads;
 
+/// Predictions scored: the rule looks for differences of several per cent.
+const TOKENS: usize = 8192;
 /// Heads and the endings of the models' names.
 const HEADS: [(usize, &str); 4] = [(1, "-h1"), (2, "-h2"), (4, ""), (8, "-h8")];
-const LENGTHS: &[usize] = &[TRAINED, 2 * TRAINED, 4 * TRAINED, 16 * TRAINED];
+const LENGTHS: &[usize] = &[TRAINED, 4 * TRAINED, 16 * TRAINED];
 const LENGTHS_QUICK: &[usize] = &[TRAINED, 4 * TRAINED];
 
 impl Heads {
@@ -21,11 +23,8 @@ impl Heads {
         lengths
             .map(|&length| {
                 let variant = defined_at(encoding, length);
-                losses(
-                    variant.replacen(encoding, &format!("{encoding}{ending}"), 1),
-                    options,
-                    length,
-                )
+                let variant = variant.replacen(encoding, &format!("{encoding}{ending}"), 1);
+                on_first(TOKENS, losses(variant, options, length))
             })
             .collect()
     }

@@ -137,6 +137,32 @@ fn losses_on(variant: impl Into<String>, text: &str, options: &Options, length: 
     }
 }
 
+/// A measurement on the first `most` predictions at most: where the error that leaves is still small beside
+/// what the claim's rule looks for.
+fn on_first(most: usize, mut task: Task) -> Task {
+    if let Kind::Losses { tokens, .. } = &mut task.kind {
+        *tokens = most.min(*tokens);
+    }
+    task
+}
+
+/// Windows that slide by [`STRIDE`]. As every prediction has a long context the text's ups and downs cancel
+/// well: the perplexity of ALiBi at 2 L over that at L has an error of 0.1 %.
+fn losses_sliding(encoding: &str, options: &Options, length: usize) -> Task {
+    Task {
+        variant: defined_at(encoding, length),
+        kind: Kind::Losses {
+            text: options.text.clone(),
+            protocol: Protocol::Sliding { stride: STRIDE },
+            length,
+            tokens: if options.quick { 1024 } else { 2048 },
+        },
+    }
+}
+
+/// The stride of windows that slide.
+const STRIDE: usize = 16;
+
 /// A base model by its encoding that can be measured at a length: past its end a learned table repeats its
 /// last row.
 fn defined_at(encoding: &str, length: usize) -> String {

@@ -1,33 +1,23 @@
 use super::super::finding::{Finding, Picture, Table, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
-use super::super::task::{Kind, Task};
+use super::super::task::Task;
 use super::{
-    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, length_columns, lengths,
-    paper, ratio, row, series,
+    ALIBI_PAPER, Claim, ENCODINGS, Options, STRIDE, Source, TRAINED, curve, length_columns, lengths,
+    losses_sliding, paper, ratio, row, series,
 };
-use crate::experiment::Protocol;
 
 /// With sliding windows, where every prediction has a long context, ALiBi gains nothing from T > L.
 pub struct Sliding;
 
 const LENGTHS: &[usize] = &[64, 128, 256, 512];
 const LENGTHS_QUICK: &[usize] = &[64, 128, 256];
-const STRIDE: usize = 16;
 
 impl Sliding {
     fn tasks_of(options: &Options, encoding: &str) -> Vec<Task> {
         let lengths = lengths(options, LENGTHS, LENGTHS_QUICK).iter();
         lengths
-            .map(|&length| Task {
-                variant: defined_at(encoding, length),
-                kind: Kind::Losses {
-                    text: options.text.clone(),
-                    protocol: Protocol::Sliding { stride: STRIDE },
-                    length,
-                    tokens: if options.quick { 1024 } else { 4096 },
-                },
-            })
+            .map(|&length| losses_sliding(encoding, options, length))
             .collect()
     }
 
