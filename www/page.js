@@ -58,6 +58,9 @@ function buildAll(words) {
     views[name] ??= makeView(name, { omit: SHARED });
     holder.replaceChildren(views[name]);
   };
+  // Last, as the sum of what was seen; the introduction leads there.
+  const claims = makeView("claims");
+  claims.id = "claims";
   show(state.encoding);
   store.follow((changed) => changed.has("encoding") && show(state.encoding));
   main.append(
@@ -66,7 +69,7 @@ function buildAll(words) {
     makeView("attention", { omit: SHARED, eager: true }),
     makeView("perplexity", { omit: SHARED, eager: true }),
     makeView("compare", { omit: SHARED }),
-    makeView("claims"),
+    claims,
   );
 }
 

@@ -33,3 +33,7 @@ export const isUndefined = ({ encoding, past, length }) => encoding === "learned
 /** An answer that belongs to the encoding that is looked at. */
 export const fitting = (answer, encoding, state) =>
   answer && answer.encoding === encoding && !isUndefined({ ...state, encoding }) ? answer : null;
+
+/** What each method of stretching makes of rotary frequencies, with the factor and the limits that are chosen. */
+export const methodsFigure = ({ d_head, base, length, factor, beta_fast, beta_slow }) =>
+  ({ figure: "rotary_methods", d_head, base, length, trained_length, beta_fast, beta_slow, ...(factor > 0 ? { factor } : {}) });

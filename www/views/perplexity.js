@@ -20,6 +20,9 @@ const order = (state) => {
   return state.seeds ? [...all, ...modelsOf(state).map(seedOf)] : all;
 };
 
+/** So many windows side by side are drawn. */
+const WINDOWS_SHOWN = 4;
+
 /** The measured length nearest to the state's. */
 function measuredLength({ length }, run) {
   const lengths = run?.lengths ?? [];
@@ -67,7 +70,15 @@ export default {
       }),
     },
     {
+      id: "windows",
+      wide: true,
+      height: within(300, 0.36, 420),
+      // Both ways of cutting, over a few windows: what one costs is seen beside the other.
+      figure: ({ length, stride }) => ({ figure: "windows", protocol: "both", length, stride: Math.min(stride, length), tokens: Math.max(WINDOWS_SHOWN * length, 64), trained_length }),
+    },
+    {
       id: "position",
+      titleParts: (state, words) => ({ encoding: title(chosen(state), words) }),
       height: within(260, 0.6, 400),
       figure: (state, { run }) => {
         const { encoding, length } = positionsWanted(state, run);

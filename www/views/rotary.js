@@ -1,5 +1,5 @@
 import { PROPERTIES } from "../properties.js";
-import { trained_length, within } from "./common.js";
+import { methodsFigure, trained_length, within } from "./common.js";
 
 const turns = ({ rotated, base, pairing }) => ({ d_head: rotated, base, pairing });
 
@@ -64,5 +64,6 @@ export default {
     { id: "decay", height: within(300, 0.98, 540), figure: ({ length, rotated, base }) => ({ figure: "rotary_decay", d_head: rotated, base, length, trained_length }) },
     { id: "wavelengths", height: within(280, 0.9, 460), figure: ({ length, rotated, base }) => ({ figure: "wavelengths", d_head: rotated, base, length, trained_length }) },
     { id: "table", height: within(280, 0.9, 460), figure: ({ length, ...state }) => ({ figure: "rotary_table", ...turns(state), length, trained_length }) },
+    { id: "methods", wide: true, height: within(300, 0.42, 480), figure: (state) => methodsFigure({ ...state, d_head: state.rotated }) },
   ],
 };
