@@ -2,7 +2,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { expect, open, test } from "./fixtures.js";
 
-const VIEWS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "attention", "perplexity", "compare", "claims"];
+const VIEWS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "methods", "attention", "perplexity", "compare", "claims"];
 
 async function check(page) {
   const { violations } = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]).analyze();

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, open, root, test } from "./fixtures.js";
 
-const VIEWS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "attention", "perplexity", "compare"];
+const VIEWS = ["none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "methods", "attention", "perplexity", "compare", "claims"];
 const SCREENS = [
   { name: "wide", width: 900, deviceScaleFactor: 1 },
   { name: "narrow", width: 400, deviceScaleFactor: 2 },
@@ -36,9 +36,14 @@ for (const { name, width, deviceScaleFactor } of SCREENS) {
           await giveFont(page);
           await open(page, { view, theme, engine: "cpu", max: 256, length: 256, embed: 1 }, "picture");
           const element = page.locator(`longview-${view.replace("_", "-")}`);
-          // The line about the engine tells a speed, which differs at every run; formulas take the system's
-          // font for mathematics.
-          await element.evaluate(({ shadowRoot }) => shadowRoot.querySelectorAll(".engine, .formula").forEach((one) => one.remove()));
+          // The line about the engine and what measuring a claim costs tell a speed, which differs at every run;
+          // formulas take the system's font for mathematics.
+          await element.evaluate(({ shadowRoot }) => {
+            const hidden = new CSSStyleSheet();
+            hidden.replaceSync(".engine, .formula, .board-tools .cost, .board td > .cost { display: none !important; }");
+            shadowRoot.adoptedStyleSheets = [...shadowRoot.adoptedStyleSheets, hidden];
+          });
+          if (view === "claims") await element.locator("[data-claim] summary").first().click();
           // Pictures are drawn when they are near, so all of the page is brought into view.
           const grow = async () => page.setViewportSize({ width, height: await page.evaluate(() => Math.ceil(document.documentElement.scrollHeight)) });
           await grow();
@@ -46,7 +51,9 @@ for (const { name, width, deviceScaleFactor } of SCREENS) {
             const { run } = shown.data;
             const attentions = Object.values(shown.data.attentions);
             const wantsWeights = shown.definition.data?.(shown.state).weights ?? [];
-            const isFound = (!run || run.isFinished) && attentions.every(Boolean) && wantsWeights.every((one) => shown.data.weights.has(one));
+            const wantsBiases = shown.definition.data?.(shown.state).biases ?? [];
+            const isFound = (!run || run.isFinished) && attentions.every(Boolean) && wantsWeights.every((one) => shown.data.weights.has(one)) &&
+              wantsBiases.every(({ variant, length }) => shown.data.biases.has(`${variant}|${length}`));
             const hasPositions = !run || !shown.definition.data(shown.state).positionsOf || run.positions.size > 0;
             return isFound && hasPositions && shown.charts.every((chart) => !chart.figure || (!chart.isStale && chart.sentence.textContent));
           });

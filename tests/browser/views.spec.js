@@ -7,11 +7,12 @@ const VIEWS = {
   none: ["mask"],
   learned: ["table", "similarity", "offsets"],
   sinusoidal: ["table", "waves", "similarity", "offsets", "counter"],
-  rotary: ["dials", "scores", "decay", "wavelengths", "table"],
+  rotary: ["dials", "scores", "decay", "wavelengths", "table", "methods"],
   "t5-bias": ["buckets", "matrix"],
   alibi: ["matrices", "slopes", "softmax"],
+  methods: ["bias", "methods"],
   attention: ["heads", "head", "distance", "context"],
-  perplexity: ["perplexity", "position", "paper"],
+  perplexity: ["perplexity", "windows", "position", "paper"],
   compare: ["attention_left", "attention_right", "distance_left", "distance_right", "perplexity"],
 };
 const view = (name, more = {}) => ({ view: name.replace("-", "_"), engine: "cpu", max: 256, ...more });
@@ -315,7 +316,7 @@ test("on paper every picture is drawn, and no control is", async ({ page }) => {
   expect((await page.pdf()).length).toBeGreaterThan(50_000);
 });
 
-for (const name of Object.keys(VIEWS)) {
+for (const name of [...Object.keys(VIEWS), "claims"]) {
   test(`the view ${name} fits 320 px`, async ({ page }) => {
     await page.setViewportSize({ width: 320, height: 640 });
     await open(page, view(name), "picture");
