@@ -100,8 +100,8 @@ canvas { display: block; max-width: 100%; }
 .menu summary::after { content: " ▾"; }
 .menu-items { position: absolute; inset-inline-end: 0; z-index: 6; display: grid; min-width: 11rem; padding: .3rem; background: var(--paper); border: 1px solid var(--line); border-radius: 9px; box-shadow: 0 6px 24px rgb(0 0 0 / .16); }
 .menu-items button { border: 0; text-align: start; border-radius: 5px; }
-.numbers summary { display: list-item; list-style: inside disclosure-closed; width: fit-content; margin-inline-start: -.4rem; }
-.numbers[open] summary { list-style-type: disclosure-open; }
+.numbers > summary { display: list-item; list-style: inside disclosure-closed; width: fit-content; margin-inline-start: -.4rem; }
+.numbers[open] > summary { list-style-type: disclosure-open; }
 .scroll { overflow: auto; max-height: 22rem; }
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; margin: .3rem 0; }
 caption { text-align: start; color: var(--quiet); padding-bottom: .3rem; }
@@ -136,6 +136,8 @@ th:first-child { text-align: start; }
 [data-verdict="unmeasured"] .verdict { color: var(--quiet); font-weight: 400; }
 [data-verdict="differs"] .verdict { color: var(--past); }
 .board .charts { margin-top: .6rem; }
+.board .numbers > .scroll:not(.charts .scroll) { max-height: none; }
+.board .scroll table + table { margin-top: .8rem; }
 a { color: var(--accent); }
 
 @container (max-width: 720px) {

@@ -87,6 +87,14 @@ export class Words {
     return this.written(value, { maximumSignificantDigits: digits });
   }
 
+  /** A measured number with its error: both end at the error's second digit. */
+  measured(value, error) {
+    if (!Number.isFinite(error) || error <= 0) return this.number(value, 4);
+    const digits = Math.min(20, Math.max(0, 1 - Math.floor(Math.log10(error))));
+    const how = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    return `${this.written(value, how)} ± ${this.written(error, how)}`;
+  }
+
   count(value) {
     return this.written(value, { maximumFractionDigits: 0 });
   }
@@ -95,10 +103,13 @@ export class Words {
   written(value, how) {
     const key = JSON.stringify(how);
     if (!this.writers.has(key)) this.writers.set(key, new Intl.NumberFormat(this.locale, how));
-    return this.writers.get(key).format(value);
+    return withMinus(this.writers.get(key).format(value));
   }
 
   percent(share) {
     return share > 0 && share < 1e-4 ? `< ${this.number(0.01)} %` : `${this.number(100 * share, 2)} %`;
   }
 }
+
+/** Signs of numbers as they are printed: a minus, not a hyphen. */
+export const withMinus = (text) => text.replace(/(^|[^\p{L}\p{N}])-(?=\d)/gu, "$1−");

@@ -92,6 +92,11 @@ impl Names {
         if room <= style.width * 0.36 {
             return Self(Vec::new());
         }
+        Self::key(curves, style)
+    }
+
+    /// By a key above, for curves that end at one place.
+    pub fn key(curves: &[Curve], style: &Style) -> Self {
         let entries = curves.iter().map(|curve| Entry {
             shape: curve.shape(),
             colour: curve.colour(style),

@@ -226,7 +226,8 @@ impl Chart for RotaryMethods {
 fn compose(scene: &mut Scene, style: &Style, figure: &RotaryMethods) {
     let (words, ink, size) = (style.words(), style.ink(), style.text_px());
     let curves = figure.curves(words);
-    let names = Names::new(&curves, style);
+    // All but a few end at 1/s.
+    let names = Names::key(&curves, style);
     let [right, above] = names.room(&curves, style);
     let plot = frame::inside(
         style,

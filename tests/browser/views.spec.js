@@ -136,6 +136,8 @@ test("the hands of a clock can be dragged", async ({ page }) => {
   await open(page, view("rotary", { query: 0, key: 40 }), "picture");
   const target = canvas(page, "rotary", "dials");
   await expect(chart(page, "rotary", "dials")).toHaveAttribute("data-drawn", "true");
+  // The mouse reaches what is on the screen only.
+  await target.scrollIntoViewIfNeeded();
   const plots = await page.evaluate(() => {
     const inside = document.querySelector("longview-rotary");
     return inside.view.charts.find((one) => one.definition.id === "dials").geometry.plots;
@@ -233,7 +235,7 @@ test("attention comes back after positions that have none", async ({ page }) => 
   const has = () => page.evaluate(() => document.querySelector("longview-attention").view.charts[1].values.length > 0);
   await expect.poll(has).toBe(true);
   await control(page, "attention", "length").press("ArrowRight");
-  await expect(page.locator("longview-attention .notes")).toContainText("Undefined: no row past 128");
+  await expect(page.locator("longview-attention .view > .notes")).toContainText("Undefined: no row past 128");
   await expect(chart(page, "attention", "head")).toBeHidden();
   await control(page, "attention", "length").press("ArrowLeft");
   await expect(chart(page, "attention", "head")).toBeVisible();

@@ -189,12 +189,14 @@ fn a_window_of_a_thousand_starves_a_tenth_of_the_predictions() {
     };
     let sentence = figure(1000).summary(&[], "en").unwrap();
     assert!(
-        sentence.contains("non-overlapping windows: 500.5 tokens of context on average; 10 % of the predictions have at most 100, 12.8 % at most L = 128; 1 tokens"),
+        sentence.contains("non-overlapping windows: 500.5 tokens of context on average; 10 % of the predictions have at most 100, 12.8 % at most L = 128; tokens read for each prediction: 1"),
         "{sentence}"
     );
     assert!(sentence.contains("stride 250: 875.5 tokens"), "{sentence}");
     assert!(
-        sentence.contains("0 % of the predictions have at most 100, 0 % at most L = 128; 4 tokens"),
+        sentence.contains(
+            "0 % of the predictions have at most 100, 0 % at most L = 128; tokens read for each prediction: 4"
+        ),
         "{sentence}"
     );
     // At T = 2000 a window of a hundred tokens is a twentieth.

@@ -4,13 +4,18 @@ import { element } from "../dom.js";
 import { engine } from "../engine.js";
 import { encodingOf, title } from "../methods.js";
 import { ENCODINGS, TRAINED_LENGTH } from "../properties.js";
+import { withMinus } from "../words.js";
 import { within } from "./common.js";
 import { cost } from "./claim-cost.js";
 
 const VERDICT_SIGNS = { holds: "✓", partly: "≈", differs: "✗", unmeasured: "…" };
 
+/** The papers by their arXiv numbers, as they are cited in every language. */
+const PAPERS = { "2108.12409": "Press et al. 2022", "2205.09921": "Chi et al. 2022", "2309.00071": "Peng et al. 2024" };
+const cited = ({ url, place }) => [PAPERS[url.split("/").at(-1)], place].filter(Boolean).join(", ");
+
 /** A word of the locale file, or what it is. */
-const said = (value, words) => (value?.word ? words.say(value.word) : String(value ?? "–"));
+const said = (value, words) => (value?.word ? words.say(value.word) : withMinus(String(value ?? "–")));
 const parts = (all, words) => Object.fromEntries(Object.entries(all ?? {}).map(([name, value]) => [name, said(value, words)]));
 const isVariant = (text) => ENCODINGS.includes(encodingOf(text));
 
@@ -18,10 +23,7 @@ const isVariant = (text) => ENCODINGS.includes(encodingOf(text));
 function cell(value, words) {
   if (typeof value === "number") return words.number(value, 4);
   if (typeof value === "string") return isVariant(value) ? title(value, words) : value;
-  if (value && "value" in value) {
-    const error = Number.isFinite(value.error) ? ` ± ${words.number(value.error, 2)}` : "";
-    return `${words.number(value.value, 4)}${error}`;
-  }
+  if (value && "value" in value) return words.measured(value.value, value.error);
   return said(value, words);
 }
 
@@ -85,7 +87,7 @@ export class Row {
     this.details = element("details", { class: "numbers", ontoggle: () => this.fill() },
       element("summary", { text: words.say("laboratory.details") }), this.rule, ...(this.transfers ? [this.transfers] : []), this.tables, this.pictures);
     this.name = name;
-    const link = element("a", { href: source.url, target: "_blank", rel: "noreferrer", text: source.place });
+    const link = element("a", { href: source.url, target: "_blank", rel: "noreferrer", text: cited(source) });
     // Two rows: numbers and picture have the whole width.
     this.element = element("tbody", { role: "rowgroup", "data-claim": id },
       element("tr", { role: "row" },

@@ -2,15 +2,16 @@
 import { MODEL, NEWCOMERS } from "../properties.js";
 import { methodsFigure, trained_length, within } from "./common.js";
 
-/** Those that add a bias to the scores. */
-const BIASED = ["kerple", "sandwich"];
-/** The encoding that is spoken of: the first of them where an earlier one is chosen. */
-const shown = ({ encoding }) => (NEWCOMERS.includes(encoding) || encoding === "rotary" ? encoding : BIASED[0]);
+/** Those that add a bias to the scores; the earlier ones stand for comparison. */
+const BIASED = ["kerple", "sandwich", "alibi", "t5_bias"];
+const SPOKEN_OF = [...NEWCOMERS, "rotary", "alibi", "t5_bias"];
+/** The encoding that is spoken of. */
+const shown = ({ encoding }) => (SPOKEN_OF.includes(encoding) ? encoding : NEWCOMERS[0]);
 const isBiased = (state) => BIASED.includes(shown(state));
 const biasWanted = (state) => ({ variant: shown(state), length: state.length });
 
 export default {
-  controls: [{ name: "encoding", chips: true }, "length", "logarithmic", "factor", "beta_fast", "beta_slow"],
+  controls: [{ name: "encoding", chips: true }, "length", "logarithmic"],
   needsEngine: true,
   charts: [
     {
@@ -25,8 +26,8 @@ export default {
       id: "methods",
       wide: true,
       height: within(300, 0.42, 480),
-      // Where a bias is what the reader chose, there is nothing to turn.
-      figure: (state) => (BIASED.includes(state.encoding) ? null : methodsFigure({ ...state, d_head: MODEL.d_head })),
+      // Where the reader chose a later bias, there is nothing to turn.
+      figure: (state) => (["kerple", "sandwich"].includes(state.encoding) ? null : methodsFigure({ ...state, d_head: MODEL.d_head })),
     },
   ],
   data: (state) => (isBiased(state) ? { biases: [biasWanted(state)] } : {}),
