@@ -136,7 +136,7 @@ th:first-child { text-align: start; }
 [data-verdict="unmeasured"] .verdict { color: var(--quiet); font-weight: 400; }
 [data-verdict="differs"] .verdict { color: var(--past); }
 .board .charts { margin-top: .6rem; }
-.board .numbers > .scroll:not(.charts .scroll) { max-height: none; }
+.board .more > td > .numbers > .scroll { max-height: none; }
 .board .scroll table + table { margin-top: .8rem; }
 a { color: var(--accent); }
 

@@ -2,7 +2,7 @@
 import { Chart } from "../chart.js";
 import { element } from "../dom.js";
 import { engine } from "../engine.js";
-import { encodingOf, title } from "../methods.js";
+import { encodingOf, modelOf, title } from "../methods.js";
 import { ENCODINGS, TRAINED_LENGTH } from "../properties.js";
 import { withMinus } from "../words.js";
 import { within } from "./common.js";
@@ -38,17 +38,22 @@ function numbers({ columns, rows }, caption, words) {
 /** A finding's picture as the library's figure. */
 function figureOf(picture, words) {
   const trained_length = TRAINED_LENGTH;
-  const named = ({ name, encoding, points }) => ({ encoding: name, label: title(name, words), points, of: encoding });
-  const plain = ({ encoding, label, points }) => ({ encoding, label, points });
+  // Where one model is changed in several ways, its name need not stand before each.
+  const models = new Set(picture?.series?.map(({ name }) => name && modelOf(name)));
+  const label = (name) => {
+    const [model, between] = [title(modelOf(name), words), words.say("methods.between")];
+    return models.size === 1 && name !== modelOf(name) ? title(name, words).slice(model.length + between.length) : title(name, words);
+  };
+  const named = ({ name, points }) => ({ encoding: name, label: label(name), points });
   switch (picture?.kind) {
     case "perplexity":
-      return { figure: "perplexity", trained_length, length: trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named).map(plain) };
+      return { figure: "perplexity", trained_length, length: trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named) };
     case "paired_loss":
       return { figure: "paired_loss", length: picture.length, trained_length: picture.base, encoding: picture.encoding, cell: picture.cell };
     case "speed_bars":
       return { figure: "speed_bars", groups: picture.lengths.map((length, index) => ({ length, bars: picture.series.map(({ encoding, ratios }) => ({ encoding, time: ratios[index] })) })) };
     case "copy_score":
-      return { figure: "copy_score", trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named).map(plain) };
+      return { figure: "copy_score", trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named) };
     default:
       return null;
   }
