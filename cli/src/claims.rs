@@ -334,6 +334,10 @@ fn write_text(report: &Report, words: &Words) -> Result<()> {
         writeln!(out, "   left out: {}", report.missing.join("; "))?;
     }
     write_table(&mut out, &report.finding.table, words)?;
+    if let Some(heads) = &report.finding.heads {
+        writeln!(out, "   {}:", words.get("laboratory.heads"))?;
+        write_table(&mut out, heads, words)?;
+    }
     if !report.paper.rows.is_empty() {
         writeln!(out, "   the source's own figures:")?;
         write_table(&mut out, &report.paper, words)?;

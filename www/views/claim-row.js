@@ -136,11 +136,12 @@ export class Row {
     const { finding, view } = this;
     if (!this.details.open || !finding) return;
     const { words } = view;
-    const text = JSON.stringify([finding.table, finding.paper]);
+    const text = JSON.stringify([finding.table, finding.heads, finding.paper]);
     if (text !== this.filled) {
       this.filled = text;
       this.tables.replaceChildren(
         ...(finding.table?.rows.length ? [numbers(finding.table, words.say("laboratory.here"), words)] : []),
+        ...(finding.heads ? [numbers(finding.heads, words.say("laboratory.heads"), words)] : []),
         ...(finding.paper?.rows.length ? [numbers(finding.paper, words.say("laboratory.paper"), words)] : []));
     }
     this.tables.hidden = this.tables.childElementCount === 0;

@@ -237,6 +237,9 @@ pub struct Finding {
     pub verdict: Verdict,
     pub parts: Parts,
     pub table: Table,
+    /// What each head does, where the claim looks at heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<Table>,
     pub picture: Option<Picture>,
 }
 
@@ -247,6 +250,7 @@ impl Finding {
             verdict: Verdict::Unmeasured,
             parts: Parts::default(),
             table,
+            heads: None,
             picture: None,
         }
     }

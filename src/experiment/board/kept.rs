@@ -39,6 +39,9 @@ struct Written {
     /// Samples of speed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     s: Option<Vec<f64>>,
+    /// Heads of a copy probe: sums of what they give to the copied token, and of how many windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    h: Option<(Vec<f64>, usize)>,
 }
 
 /// To six digits after the point: a thousandth of what a standard error may be.
@@ -64,6 +67,7 @@ impl Results {
                 p: None,
                 w: None,
                 s: None,
+                h: None,
             };
             match &record.data {
                 Data::Losses { losses, contexts } => {
@@ -75,10 +79,15 @@ impl Results {
                         .map(|&(sum, squares, n)| (rounded(sum), rounded(squares), n));
                     written.p = Some(cells.collect());
                 }
-                Data::Copy { losses } => {
+                Data::Copy {
+                    losses,
+                    heads,
+                    captured,
+                } => {
                     // A thousandth of a nat is far below the error.
                     let short = |loss: f64| (loss * 1e4).round() / 1e4;
                     written.w = Some(losses.iter().map(|losses| losses.map(short)).collect());
+                    written.h = Some((heads.iter().copied().map(short).collect(), *captured));
                 }
                 Data::Speed { samples } => written.s = Some(samples.iter().copied().map(rounded).collect()),
             }
@@ -113,7 +122,16 @@ impl Results {
                     contexts: c.unwrap_or_default(),
                 },
                 Written { p: Some(cells), .. } => Data::Paired { cells },
-                Written { w: Some(losses), .. } => Data::Copy { losses },
+                Written {
+                    w: Some(losses), h, ..
+                } => {
+                    let (heads, captured) = h.unwrap_or_default();
+                    Data::Copy {
+                        losses,
+                        heads,
+                        captured,
+                    }
+                }
                 Written { s: Some(samples), .. } => Data::Speed { samples },
                 _ => return Err(format!("the results of \"{key}\" hold nothing; measure anew")),
             };
@@ -168,6 +186,8 @@ mod tests {
             },
             Data::Copy {
                 losses: vec![[1.5, 2.5, 3.5]],
+                heads: vec![0.5, 0.25],
+                captured: 1,
             },
             Data::Speed {
                 samples: vec![0.5, 0.25],

@@ -1,5 +1,6 @@
 use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
+use crate::engine::Output;
 use crate::experiment::{CopyScore, Step};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,9 @@ pub enum Data {
     /// Of each window of a copy probe: the losses of the second occurrence, of its control, of the first.
     Copy {
         losses: Vec<[f64; 3]>,
+        /// What each head gives to the token that is copied, `[layers][heads]`, summed over `captured` windows.
+        heads: Vec<f64>,
+        captured: usize,
     },
     /// Milliseconds a token, sample by sample.
     Speed {
@@ -55,13 +59,18 @@ impl Data {
             Kind::Paired { length, .. } => Self::Paired {
                 cells: vec![(0.0, 0.0, 0); length.div_ceil(PAIRED_CELL)],
             },
-            Kind::Copy { .. } => Self::Copy { losses: Vec::new() },
+            Kind::Copy { .. } => Self::Copy {
+                losses: Vec::new(),
+                heads: Vec::new(),
+                captured: 0,
+            },
             Kind::Speed { .. } => Self::Speed { samples: Vec::new() },
         }
     }
 
-    /// Takes what a step's forwards gave, each `[windows][length]`, and the time that it took.
-    pub fn add(&mut self, task: &Task, scored: usize, steps: &[Step], nll: &[Vec<f32>], elapsed_ms: f64) {
+    /// Takes what a step's forwards gave, losses `[windows][length]`, and the time that it took.
+    pub fn add(&mut self, task: &Task, scored: usize, steps: &[Step], outputs: &[Output], elapsed_ms: f64) {
+        let nll: Vec<&[f32]> = outputs.iter().map(|output| &output.nll[..]).collect();
         match self {
             Self::Losses { losses, contexts } => {
                 for (step, nll) in steps.iter().zip(nll) {
@@ -79,7 +88,7 @@ impl Data {
                 }
             }
             Self::Paired { cells } => {
-                let [long, short] = nll else { return };
+                let [long, short] = nll[..] else { return };
                 let pairs = long.chunks(PAIRED_CELL).zip(short.chunks(PAIRED_CELL));
                 for ((sum, squares, count), (long, short)) in cells.iter_mut().zip(pairs) {
                     let differences = long.iter().zip(short).map(|(a, b)| f64::from(a - b));
@@ -89,11 +98,24 @@ impl Data {
                     *count += 1;
                 }
             }
-            Self::Copy { losses } => {
-                if let (Some(mut probe), [repeated, control]) = (task.probe(), nll) {
-                    probe.resume(std::mem::take(losses));
-                    probe.add(repeated, control);
-                    *losses = probe.losses().to_vec();
+            Self::Copy {
+                losses,
+                heads,
+                captured,
+            } => {
+                let (Some(mut probe), [repeated, control]) = (task.probe(), &nll[..]) else {
+                    return;
+                };
+                probe.resume(std::mem::take(losses));
+                probe.add(repeated, control);
+                *losses = probe.losses().to_vec();
+                let attention = outputs.first().and_then(|output| output.thumbnails.as_ref());
+                if let Some(given) = attention.and_then(|all| probe.attention_on_copied(all)) {
+                    heads.resize(given.len(), 0.0);
+                    for (sum, given) in heads.iter_mut().zip(given) {
+                        *sum += f64::from(given);
+                    }
+                    *captured += 1;
                 }
             }
             Self::Speed { samples } => {
@@ -159,12 +181,23 @@ impl Results {
 
     /// The copy score of a task.
     pub fn copy(&self, task: &Task) -> Option<CopyScore> {
-        let Data::Copy { losses } = &self.get(task)?.data else {
+        let Data::Copy { losses, .. } = &self.get(task)?.data else {
             return None;
         };
         let mut probe = task.probe()?;
         probe.resume(losses.clone());
         probe.score()
+    }
+
+    /// What each head gives to the token that is to be copied, `[layers][heads]`; `None` where it was not
+    /// captured.
+    pub fn attention_on_copied(&self, task: &Task) -> Option<Vec<f64>> {
+        match &self.get(task)?.data {
+            Data::Copy { heads, captured, .. } if *captured > 0 => {
+                Some(heads.iter().map(|sum| sum / *captured as f64).collect())
+            }
+            _ => None,
+        }
     }
 
     /// The median of the times a token, in milliseconds, and half of what lies between their quartiles. The
@@ -202,6 +235,7 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Thumbnails;
 
     fn record(done: usize, data: Data) -> Record {
         Record {
@@ -242,7 +276,10 @@ mod tests {
             },
         };
         let mut data = Data::new(&task, 65);
-        let nll = |first: f32, second: f32| [vec![first; 16], vec![second; 16]].concat();
+        let nll = |first: f32, second: f32| Output {
+            nll: [vec![first; 16], vec![second; 16]].concat(),
+            ..Output::default()
+        };
         data.add(&task, 64, &[], &[nll(2.0, 1.0), nll(2.0, 2.0)], 0.0);
         data.add(&task, 64, &[], &[nll(2.0, 2.0), nll(2.0, 2.0)], 0.0);
         let mut results = Results::default();
@@ -262,5 +299,55 @@ mod tests {
                 error: Some(0.5)
             })
         );
+    }
+
+    #[test]
+    fn what_heads_give_to_the_copied_token_is_a_mean_over_windows() {
+        let task = Task {
+            variant: "alibi-copy".into(),
+            kind: Kind::Copy {
+                text: "t".into(),
+                gap: 16,
+                windows: 2,
+            },
+        };
+        let side = task.length();
+        assert_eq!(task.captures().thumbnails, Some(side));
+        let mut data = Data::new(&task, 500);
+        for share in [0.25, 0.75] {
+            let mut cells = vec![0.0; side * side];
+            // The place before a token of the second occurrence looks at the same token of the first.
+            for query in 16..side {
+                cells[query * side + query + 1 - 16] = share;
+            }
+            let repeated = Output {
+                nll: vec![1.0; side],
+                thumbnails: Some(Thumbnails {
+                    layers: 1,
+                    heads: 2,
+                    side,
+                    data: [vec![0.0; side * side], cells].concat(),
+                }),
+                ..Output::default()
+            };
+            let control = Output {
+                nll: vec![1.0; side],
+                ..Output::default()
+            };
+            data.add(&task, 2, &[], &[repeated, control], 0.0);
+        }
+        let mut results = Results::default();
+        results.entry(&task, || record(2, data));
+        assert_eq!(results.attention_on_copied(&task), Some(vec![0.0, 0.5]));
+        let far = Task {
+            kind: Kind::Copy {
+                text: "t".into(),
+                gap: 768,
+                windows: 2,
+            },
+            ..task
+        };
+        // Pooled attention would not tell one token from its neighbours.
+        assert_eq!(far.captures().thumbnails, None);
     }
 }

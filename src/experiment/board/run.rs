@@ -4,7 +4,7 @@ use super::driver::{Board, BoardError, known};
 use super::estimate::Rates;
 use super::results::{Data, Record};
 use super::task::{Kind, Task, operations};
-use crate::engine::{Batch, Captures, EngineError, Model};
+use crate::engine::{Batch, Captures, EngineError, Model, Output};
 use crate::experiment::{CopyBatches, Step};
 
 impl Board {
@@ -45,8 +45,8 @@ impl Board {
             }
         };
         let began = now();
-        let nll = match run(model, &batches).await {
-            Ok(nll) => nll,
+        let outputs = match run(model, &batches, &task.captures()).await {
+            Ok(outputs) => outputs,
             Err(error @ (EngineError::Encoding(_) | EngineError::TooLong { .. })) => {
                 self.left_out.insert(task.key(), error.to_string());
                 return Ok(task.key());
@@ -57,7 +57,7 @@ impl Board {
         let record = self.results.entry(&task, || record);
         record
             .data
-            .add(&task, task.scored(tokens.len()), &steps, &nll, elapsed_ms);
+            .add(&task, task.scored(tokens.len()), &steps, &outputs, elapsed_ms);
         record.done += 1;
         if let Some(rates) = &mut self.rates {
             rates.note(computed, elapsed_ms);
@@ -120,7 +120,7 @@ fn batches(
         };
         return batches.map_err(|error| error.to_string());
     };
-    if let Some(Data::Copy { losses }) = record.map(|record| &record.data) {
+    if let Some(Data::Copy { losses, .. }) = record.map(|record| &record.data) {
         probe.resume(losses.clone());
     }
     let windows = steps.first().map_or(1, |step| step.windows);
@@ -130,11 +130,11 @@ fn batches(
     }))
 }
 
-/// The losses of a few forwards, each `[windows][length]`.
-async fn run(model: &mut Model, batches: &[Batch]) -> Result<Vec<Vec<f32>>, EngineError> {
-    let mut losses = Vec::with_capacity(batches.len());
+/// What a few forwards give: losses, each `[windows][length]`, and what was captured of their first windows.
+async fn run(model: &mut Model, batches: &[Batch], captures: &Captures) -> Result<Vec<Output>, EngineError> {
+    let mut outputs = Vec::with_capacity(batches.len());
     for batch in batches {
-        losses.push(model.forward(batch, &Captures::default()).await?.nll);
+        outputs.push(model.forward(batch, captures).await?);
     }
-    Ok(losses)
+    Ok(outputs)
 }

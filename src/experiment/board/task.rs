@@ -1,3 +1,4 @@
+use crate::engine::{Captures, RASTER_SIDE_MAX};
 use crate::experiment::{CopyProbe, Cost, Plan, Protocol, STEP_TOKENS, Step};
 use crate::model::{Config, Operations};
 use std::fmt;
@@ -105,6 +106,15 @@ impl Task {
         match self.kind {
             Kind::Losses { length, .. } | Kind::Paired { length, .. } | Kind::Speed { length } => length,
             Kind::Copy { .. } => self.probe().map_or(0, |probe| probe.length()),
+        }
+    }
+
+    /// What a step captures: of a copy probe the attention of every head, where it is not pooled.
+    pub fn captures(&self) -> Captures {
+        let is_probe = matches!(self.kind, Kind::Copy { .. });
+        Captures {
+            thumbnails: Some(self.length()).filter(|length| is_probe && *length <= RASTER_SIDE_MAX),
+            ..Captures::default()
         }
     }
 

@@ -271,7 +271,10 @@ fn every_claim_is_measured_and_told_in_every_language() {
             .map(|name| format!("board.claims.{id}.{name}"))
             .to_vec();
         let mut cells: Vec<Cell> = Vec::new();
-        for table in [finding.table, claim.paper()] {
+        for table in [Some(finding.table), finding.heads, Some(claim.paper())]
+            .into_iter()
+            .flatten()
+        {
             paths.extend(
                 table
                     .columns

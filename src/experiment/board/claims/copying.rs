@@ -20,6 +20,8 @@ const NEAR: usize = 64;
 const FAR: usize = 4 * TRAINED;
 /// Predictions scored for perplexity: within 5 % is what the rule looks for, and the error is 0.5 %.
 const TOKENS: usize = 4096;
+/// Heads of the models that were taught to copy.
+const HEADS: usize = 4;
 const LENGTHS: &[usize] = &[TRAINED, 2 * TRAINED, 4 * TRAINED, 8 * TRAINED];
 const LENGTHS_QUICK: &[usize] = &[TRAINED, 4 * TRAINED];
 
@@ -65,6 +67,39 @@ impl Copying {
             _ => Verdict::Partly,
         }
     }
+}
+
+/// A head that never gives more than this to the copied token is left out of the table.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Heads by what they give to the token that is to be copied, at each gap of the probes.
+fn heads(options: &Options, results: &Results) -> Option<Table> {
+    let mut table = Table::new(&["model", "layer", "head"]);
+    let gaps = lengths(options, GAPS, GAPS_QUICK);
+    gap_columns(&mut table, gaps);
+    for encoding in ENCODINGS {
+        let probes = Copying::probes(options, encoding, "");
+        let given = |gap: &usize| results.attention_on_copied(of_gap(&probes, *gap)?);
+        let by_gap: Vec<Option<Vec<f64>>> = gaps.iter().map(given).collect();
+        let count = by_gap.iter().flatten().map(Vec::len).max().unwrap_or(0);
+        for place in 0..count {
+            let share = |heads: &Option<Vec<f64>>| heads.as_ref()?.get(place).copied();
+            let shares: Vec<Option<f64>> = by_gap.iter().map(share).collect();
+            if !shares.iter().flatten().any(|&share| share >= LEAST_SHARE) {
+                continue;
+            }
+            let name = format!("{encoding}-copy");
+            let mut row: Vec<Cell> = vec![name.as_str().into()];
+            row.extend([place / HEADS, place % HEADS].map(Cell::from));
+            row.extend(
+                shares
+                    .into_iter()
+                    .map(|share| share.map_or(Cell::Empty, Cell::from)),
+            );
+            table.rows.push(row);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// The probe at a gap.
@@ -161,6 +196,7 @@ impl Claim for Copying {
             }
         }
         let mut finding = Finding::unmeasured(table);
+        finding.heads = heads(options, results);
         finding.picture = (!drawn.is_empty()).then_some(Picture::CopyScore { series: drawn });
         let probes = Self::probes(options, "alibi", "");
         let at = |gap| results.copy(of_gap(&probes, gap)?);
