@@ -134,7 +134,8 @@ impl Losses<'_> {
         let plot = frame::inside(
             style,
             Margins {
-                left: 40.0,
+                // Differences have a sign and two decimals.
+                left: if self.differences { 48.0 } else { 40.0 },
                 right: 14.0,
                 top: row + size * 3.2,
                 bottom: size * 2.6 + 14.0,

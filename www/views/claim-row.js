@@ -149,7 +149,8 @@ export class Row {
       this.chart = new Chart({
         id: `claim-${this.id}`,
         title: this.name,
-        height: within(260, 0.6, 380),
+        // Names of many curves stand above them.
+        height: (width) => Math.max(within(260, 0.6, 380)(width), this.finding?.picture?.series?.length > 6 ? 440 : 0),
         figure: () => figureOf(this.finding?.picture, words),
         values: () => valuesOf(this.finding?.picture),
       }, view);
