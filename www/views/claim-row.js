@@ -27,6 +27,9 @@ function cell(value, words) {
   return said(value, words);
 }
 
+/** Whether anything of a table was measured: one of dashes says nothing. */
+const hasNumbers = (table) => table?.rows.some((row) => row.slice(1).some((value) => value !== null));
+
 function numbers({ columns, rows }, caption, words) {
   return element("table", {},
     element("caption", { text: caption }),
@@ -140,7 +143,7 @@ export class Row {
     if (text !== this.filled) {
       this.filled = text;
       this.tables.replaceChildren(
-        ...(finding.table?.rows.length ? [numbers(finding.table, words.say("laboratory.here"), words)] : []),
+        ...(hasNumbers(finding.table) ? [numbers(finding.table, words.say("laboratory.here"), words)] : []),
         ...(finding.heads ? [numbers(finding.heads, words.say("laboratory.heads"), words)] : []),
         ...(finding.paper?.rows.length ? [numbers(finding.paper, words.say("laboratory.paper"), words)] : []));
     }
