@@ -6,7 +6,7 @@ use super::task::{Kind, Task, model_of};
 use crate::engine::EngineError;
 use crate::model::{Config, Operations};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ pub struct Board {
     pub(super) models: BTreeMap<String, LoadedModel>,
     pub(super) texts: BTreeMap<String, LoadedText>,
     /// Models and texts that cannot be had.
-    skipped: BTreeSet<String>,
+    skipped: Vec<String>,
     /// Tasks that cannot be measured, by key, and why.
     pub(super) left_out: BTreeMap<String, String>,
     pub(super) rates: Option<Rates>,
@@ -119,7 +119,7 @@ impl Board {
         self.results.retain(|key, record| {
             key.split(' ').nth(1).map(model_of) != Some(name) || record.model == fingerprint
         });
-        self.skipped.remove(name);
+        self.skipped.retain(|known| known != name);
         self.left_out
             .retain(|key, _| key.split(' ').nth(1).map(model_of) != Some(name));
         self.models
@@ -133,7 +133,7 @@ impl Board {
             let is_on_it = record.text.is_some() && key.split(' ').nth(2) == Some(name);
             !is_on_it || record.text.as_ref() == Some(&fingerprint)
         });
-        self.skipped.remove(name);
+        self.skipped.retain(|known| known != name);
         self.left_out.retain(|key, _| key.split(' ').nth(2) != Some(name));
         let tokens = tokens.into();
         self.texts.insert(name.into(), LoadedText { tokens, fingerprint });
@@ -141,7 +141,13 @@ impl Board {
 
     /// A model or a text cannot be had: what needs it is left out until it is given after all.
     pub fn skip(&mut self, name: &str) {
-        self.skipped.insert(name.into());
+        if !self.is_skipped(name) {
+            self.skipped.push(name.into());
+        }
+    }
+
+    fn is_skipped(&self, name: &str) -> bool {
+        self.skipped.iter().any(|known| known == name)
     }
 
     /// The task that a claim's next step belongs to cannot be measured.
@@ -156,8 +162,8 @@ impl Board {
     fn tasks(&self, claim: &dyn Claim) -> Vec<Task> {
         let mut tasks = claim.tasks(&self.options);
         tasks.retain(|task| {
-            let is_skipped = self.skipped.contains(task.model())
-                || task.text().is_some_and(|text| self.skipped.contains(text));
+            let is_skipped =
+                self.is_skipped(task.model()) || task.text().is_some_and(|text| self.is_skipped(text));
             !is_skipped && !self.left_out.contains_key(&task.key())
         });
         tasks
@@ -234,9 +240,13 @@ impl Board {
 
     /// How far all claims have come together: tasks that they share count once.
     pub fn progress_of_all(&self) -> Progress {
-        let tasks = CLAIMS.iter().flat_map(|claim| self.tasks(*claim));
-        let distinct: BTreeMap<String, Task> = tasks.map(|task| (task.key(), task)).collect();
-        self.progress_of(&distinct.into_values().collect::<Vec<_>>())
+        let mut distinct: Vec<Task> = Vec::new();
+        for task in CLAIMS.iter().flat_map(|claim| self.tasks(*claim)) {
+            if !distinct.contains(&task) {
+                distinct.push(task);
+            }
+        }
+        self.progress_of(&distinct)
     }
 
     fn progress_of(&self, tasks: &[Task]) -> Progress {
@@ -281,23 +291,28 @@ impl Board {
     /// # Errors
     /// An unknown claim.
     pub fn missing(&self, id: &str) -> Result<Vec<String>, BoardError> {
-        let mut missing = BTreeSet::new();
+        let mut missing: Vec<String> = Vec::new();
+        let mut note = |what: String| {
+            if !missing.contains(&what) {
+                missing.push(what);
+            }
+        };
         for task in known(id)?.tasks(&self.options) {
             for name in [Some(task.model()), task.text()].into_iter().flatten() {
-                if self.skipped.contains(name) {
-                    missing.insert(name.to_string());
+                if self.is_skipped(name) {
+                    note(name.to_string());
                 }
             }
             if let Some(reason) = self.left_out.get(&task.key()) {
-                missing.insert(format!("{} (T = {}): {reason}", task.variant, task.length()));
+                note(format!("{} (T = {}): {reason}", task.variant, task.length()));
             } else if self.texts.contains_key(task.text().unwrap_or(&self.options.text))
                 && task.steps(self.text_tokens(&task)).is_empty()
             {
                 let text = task.text().unwrap_or_default();
-                missing.insert(format!("{text} (T = {})", task.length()));
+                note(format!("{text} (T = {})", task.length()));
             }
         }
-        Ok(missing.into_iter().collect())
+        Ok(missing)
     }
 
     /// The checkpoints and the texts that a claim's tasks need, in the order of their use.

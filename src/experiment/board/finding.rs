@@ -1,7 +1,6 @@
 use super::statistics::Estimate;
 use super::task::PAIRED_CELL;
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
 
 /// What the numbers say of a claim, by the claim's own rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -86,30 +85,42 @@ pub enum Part {
 }
 
 /// The parts of a sentence, by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Parts(BTreeMap<&'static str, Part>);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts(Vec<(&'static str, Part)>);
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
 
 impl Parts {
+    fn insert(&mut self, name: &'static str, part: Part) {
+        self.0.retain(|(known, _)| *known != name);
+        self.0.push((name, part));
+    }
+
     pub fn number(&mut self, name: &'static str, value: f64) {
-        self.0.insert(name, Part::Text(number(value)));
+        self.insert(name, Part::Text(number(value)));
     }
 
     pub fn estimate(&mut self, name: &'static str, estimate: Estimate) {
-        self.0.insert(name, Part::Text(text_of(estimate)));
+        self.insert(name, Part::Text(text_of(estimate)));
     }
 
     pub fn text(&mut self, name: &'static str, text: impl Into<String>) {
-        self.0.insert(name, Part::Text(text.into()));
+        self.insert(name, Part::Text(text.into()));
     }
 
     /// `word` is a name in the group `board.words`.
     pub fn word(&mut self, name: &'static str, word: &str) {
         let word = format!("board.words.{word}");
-        self.0.insert(name, Part::Word { word });
+        self.insert(name, Part::Word { word });
     }
 
     pub fn get(&self, name: &str) -> Option<&Part> {
-        self.0.get(name)
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        found.map(|(_, part)| part)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Part)> {

@@ -4,7 +4,8 @@ use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::{Kind, Task};
 use super::{
-    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, defined_at, lengths, losses, on_first, ratio,
+    ALIBI_FIRST, ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, defined_at, lengths, losses,
+    on_first, ratio,
 };
 
 /// What a flat curve hides: models that were taught to copy, and how much of it is left when the passage lies
@@ -134,14 +135,12 @@ impl Claim for Copying {
     }
 
     fn tasks(&self, options: &Options) -> Vec<Task> {
-        let mut encodings = ENCODINGS;
-        encodings.sort_by_key(|encoding| *encoding != "alibi");
         let mut tasks = Vec::new();
-        for encoding in encodings {
+        for encoding in ALIBI_FIRST {
             tasks.extend(Self::probes(options, encoding, ""));
             tasks.extend(Self::curve(options, encoding));
         }
-        for encoding in encodings {
+        for encoding in ALIBI_FIRST {
             tasks.extend(Self::probes(options, encoding, "-s2"));
         }
         tasks

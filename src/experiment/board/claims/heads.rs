@@ -3,8 +3,8 @@ use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::Task;
 use super::{
-    ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, lengths, losses, on_first,
-    perplexity, ratio, series,
+    ALIBI_FIRST, ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, curve, defined_at, lengths, losses,
+    on_first, perplexity, ratio, series,
 };
 
 /// Perplexity past L for 1, 2, 4 and 8 heads: more heads give ALiBi more slopes, hence more reaches.
@@ -70,10 +70,8 @@ impl Claim for Heads {
     }
 
     fn tasks(&self, options: &Options) -> Vec<Task> {
-        let mut encodings = ENCODINGS;
-        encodings.sort_by_key(|encoding| *encoding != "alibi");
         let mut tasks = Vec::new();
-        for encoding in encodings {
+        for encoding in ALIBI_FIRST {
             for (_, ending) in HEADS {
                 tasks.extend(Self::tasks_of(options, encoding, ending));
             }

@@ -2,7 +2,9 @@ use super::super::finding::{Finding, Table, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::Task;
-use super::{ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, lengths, losses, ratio, row};
+use super::{
+    ALIBI_FIRST, ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, lengths, losses, ratio, row,
+};
 
 /// Hiding everything older than W tokens changes nothing for W ≥ about L.
 pub struct Masking;
@@ -65,9 +67,7 @@ impl Claim for Masking {
     }
 
     fn tasks(&self, options: &Options) -> Vec<Task> {
-        let mut encodings = ENCODINGS;
-        encodings.sort_by_key(|encoding| *encoding != "alibi");
-        encodings
+        ALIBI_FIRST
             .iter()
             .flat_map(|encoding| Self::tasks_of(options, encoding))
             .collect()

@@ -110,6 +110,9 @@ const TRAINED: usize = 128;
 /// The encodings of the base models, in the order of the article.
 const ENCODINGS: [&str; 6] = ["learned", "sinusoidal", "rotary", "t5_bias", "alibi", "none"];
 
+/// The same, but first the one that most verdicts hang on.
+const ALIBI_FIRST: [&str; 6] = ["alibi", "learned", "sinusoidal", "rotary", "t5_bias", "none"];
+
 /// Predictions scored at each length.
 fn scored(options: &Options) -> usize {
     if options.quick { 4096 } else { 16_384 }

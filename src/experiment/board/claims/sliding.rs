@@ -3,8 +3,8 @@ use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::Task;
 use super::{
-    ALIBI_PAPER, Claim, ENCODINGS, Options, STRIDE, Source, TRAINED, curve, length_columns, lengths,
-    losses_sliding, paper, ratio, row, series,
+    ALIBI_FIRST, ALIBI_PAPER, Claim, ENCODINGS, Options, STRIDE, Source, TRAINED, curve, length_columns,
+    lengths, losses_sliding, paper, ratio, row, series,
 };
 
 /// With sliding windows, where every prediction has a long context, ALiBi gains nothing from T > L.
@@ -59,10 +59,7 @@ impl Claim for Sliding {
     }
 
     fn tasks(&self, options: &Options) -> Vec<Task> {
-        // ALiBi, which the verdict hangs on, goes first.
-        let mut encodings = ENCODINGS;
-        encodings.sort_by_key(|encoding| *encoding != "alibi");
-        encodings
+        ALIBI_FIRST
             .iter()
             .flat_map(|encoding| Self::tasks_of(options, encoding))
             .collect()
