@@ -1,5 +1,5 @@
 // Models and what is changed of them at inference, as the strings that the engine knows: `rotary?scaling=yarn`.
-import { ENCODINGS, MODEL, TRAINED_LENGTH } from "./properties.js";
+import { ENCODINGS, MODEL, PROPERTIES, TRAINED_LENGTH } from "./properties.js";
 
 /** Ways to score keys far before the query; they take the place of a window. */
 const FAR = ["rerope", "self_extend"];
@@ -20,8 +20,8 @@ function changes(state) {
   if (hasFactor(state)) {
     parts.push(["scaling", state.scaling]);
     if (state.factor > 0) parts.push(["factor", state.factor]);
-    if (hasParts(state) && state.beta_fast !== 32) parts.push(["beta_fast", state.beta_fast]);
-    if (hasParts(state) && state.beta_slow !== 1) parts.push(["beta_slow", state.beta_slow]);
+    if (hasParts(state) && state.beta_fast !== PROPERTIES.beta_fast.usual) parts.push(["beta_fast", state.beta_fast]);
+    if (hasParts(state) && state.beta_slow !== PROPERTIES.beta_slow.usual) parts.push(["beta_slow", state.beta_slow]);
   }
   if (isRotary(state) && state.log_n) parts.push(["log_n", 1]);
   if (hasWindow(state) && state.window > 0) {

@@ -57,8 +57,9 @@ export const PROPERTIES = {
   scaling: choice(["none", "pi", "ntk", "dynamic_ntk", "by_parts", "yarn", "llama3", "rerope", "self_extend"], "none"),
   /** 0 is T/L. */
   factor: whole(0, 32, 0),
-  beta_fast: whole(1, 64, 32),
-  beta_slow: whole(1, 16, 1),
+  /** YaRN's are 32 and 1, where L is in the thousands; within 128 tokens no pair turns so often. */
+  beta_fast: whole(5, 64, 8),
+  beta_slow: choice(["0.25", "0.5", "1", "2", "4"], "0.5"),
   far_window: whole(8, 128, 64, { step: 8 }),
   far_group: whole(2, 32, 8),
   log_n: yes(false),

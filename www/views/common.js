@@ -36,4 +36,4 @@ export const fitting = (answer, encoding, state) =>
 
 /** What each method of stretching makes of rotary frequencies, with the factor and the limits that are chosen. */
 export const methodsFigure = ({ d_head, base, length, factor, beta_fast, beta_slow }) =>
-  ({ figure: "rotary_methods", d_head, base, length, trained_length, beta_fast, beta_slow, ...(factor > 0 ? { factor } : {}) });
+  ({ figure: "rotary_methods", d_head, base, length, trained_length, beta_fast, beta_slow: Number(beta_slow), ...(factor > 0 ? { factor } : {}) });
