@@ -5,6 +5,8 @@ const TOLD_MS = 400;
 const KEPT_MS = 5000;
 /** Its speed gives the estimates before anything is measured. */
 const CALIBRATED = "alibi";
+/** The name of the reader's own text. */
+const OWN = "own";
 
 export class BoardWorker {
   /**
@@ -21,6 +23,25 @@ export class BoardWorker {
     /** What a page kept, until the laboratory is there. */
     this.restored = null;
     this.options = null;
+    /** What the page has asked for while the laboratory may have been in the middle of a step. */
+    this.hasOptions = false;
+    this.forgotten = [];
+    this.isToKeep = false;
+  }
+
+  /** Does what was asked for meanwhile: the laboratory takes no call while one of its steps waits for the GPU. */
+  settle() {
+    if (this.hasOptions) this.laboratory.board_options(JSON.stringify(this.options));
+    this.hasOptions = false;
+    for (const id of this.forgotten) this.laboratory.forget(id);
+    if (this.forgotten.length || this.isToKeep) this.keep();
+    this.forgotten = [];
+    this.isToKeep = false;
+  }
+
+  /** Keeps what is measured at the next occasion. */
+  keepSoon() {
+    this.isToKeep = true;
   }
 
   /** Takes what a page kept of earlier measurements; what is of another version is let go. */
@@ -30,7 +51,6 @@ export class BoardWorker {
 
   begin(laboratory) {
     this.laboratory = laboratory;
-    if (this.options) laboratory.board_options(JSON.stringify(this.options));
     if (!this.restored) return;
     try {
       laboratory.restore_results(this.restored);
@@ -41,17 +61,20 @@ export class BoardWorker {
 
   choose(options) {
     this.options = options;
-    this.laboratory?.board_options(JSON.stringify(options));
+    this.hasOptions = true;
   }
 
   /** Tells all claims with what is found of each; the speed is measured first. Says whether it had to load a model for that. */
   list() {
-    const { models, failed, load, post } = this.worker;
+    const { models, texts, failed, load, takeText, post } = this.worker;
+    // What was measured on another text of the reader's own is dropped when the new one is taken.
+    if (this.options?.text === OWN && !texts.has(OWN) && !failed.has(OWN)) return takeText(OWN);
     if (!this.isCalibrated && !models.has(CALIBRATED) && !failed.has(CALIBRATED)) return load(CALIBRATED);
     return this.calibrate().then(() => {
       const claims = JSON.parse(this.laboratory.claims());
       const findings = Object.fromEntries(claims.map(({ id }) => [id, JSON.parse(this.laboratory.finding(id))]));
-      post({ kind: "claims", claims, findings });
+      const { seconds } = JSON.parse(this.laboratory.board_progress());
+      post({ kind: "claims", claims, findings, seconds });
       return "told";
     });
   }
@@ -66,6 +89,10 @@ export class BoardWorker {
   /** One step of a claim; says whether it is done. */
   async step(id) {
     const { laboratory, worker } = this;
+    if (this.options?.text === OWN && !worker.texts.has(OWN) && !worker.failed.has(OWN)) {
+      await worker.takeText(OWN);
+      return false;
+    }
     const next = JSON.parse(laboratory.board_next(id));
     const name = next.model ?? next.text;
     if (next.kind === "done") {
@@ -99,7 +126,6 @@ export class BoardWorker {
   }
 
   forget(ids) {
-    for (const id of ids) this.laboratory?.forget(id);
-    if (this.laboratory) this.keep();
+    this.forgotten.push(...ids);
   }
 }

@@ -1,5 +1,7 @@
 // The page's side of the board of claims: what is measured, what was found, and what is kept over a reload.
 
+import { own } from "./own-text.js";
+
 const KEY = "longview-board";
 
 export class Board {
@@ -28,6 +30,8 @@ export class Board {
     switch (message.kind) {
       case "claims":
         this.claims = message.claims;
+        /** What is left of all claims; measurements that some share count once. */
+        this.secondsOfAll = message.seconds;
         for (const { id, progress, seconds } of message.claims) {
           this.progress.set(id, progress);
           this.seconds.set(id, seconds);
@@ -61,8 +65,10 @@ export class Board {
   }
 
   choose(options) {
-    const text = JSON.stringify(options);
-    if (text === JSON.stringify(this.options)) return;
+    // Another text of the reader's own is another choice.
+    const chosen = JSON.stringify([options, options.text === "own" ? own.version : 0]);
+    if (chosen === this.chosen) return;
+    this.chosen = chosen;
     this.options = options;
     this.engine.send({ kind: "options", options });
     if (this.claims) this.ask();

@@ -1,6 +1,7 @@
 // One line about the engine: which one runs and why, how fast, how far; with a button to pause.
 import { element } from "./dom.js";
 import { engine } from "./engine.js";
+import { title } from "./methods.js";
 
 /** @param {import("./view.js").View} view */
 export function statusLine(view) {
@@ -29,7 +30,7 @@ export function statusLine(view) {
     else if (engine.isDead) sentence = words.say("status.stopped");
     else if (!engine.worker && !engine.isStarting) sentence = words.say("status.idle");
     else if (!verdict) sentence = words.say("status.starting");
-    else if (engine.loading) sentence = words.say("status.loading", { encoding: words.encoding(engine.loading) });
+    else if (engine.loading) sentence = words.say("status.loading", { encoding: title(engine.loading, words) });
     else {
       sentence = words.locale === "en" ? verdict.message : words.say(`status.verdicts.${verdict.engine}_${verdict.reason}`, verdict);
       if (verdict.reason === "absent" && !isSecureContext) sentence += ` ${words.say("status.insecure")}`;

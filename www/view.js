@@ -216,7 +216,8 @@ export class View {
     const text = key.replace(/^\w+-/, "");
     if (key.startsWith("short-")) return wanted.run?.text === text;
     const texts = [...(wanted.texts ?? []).map((text) => ({ text })), wanted.run, ...Object.values(wanted.attention ?? {})].map((request) => request?.text);
-    return key === "engine" ? texts.length > 1 || encodings.length > 0 : texts.includes(text);
+    if (key === "engine") return Boolean(this.definition.seen) || texts.length > 1 || encodings.length > 0;
+    return texts.includes(text);
   }
 
   /** Makes everything show the state and what was found. */

@@ -11,6 +11,8 @@ const SCORED_MAX = 65_536;
 /** A sliding window computes T/S tokens for each that it scores. */
 const SLIDING_SCORED_MAX = 4096;
 const SHORTEST = 16;
+/** How the library's errors of a GPU begin. */
+const GPU_FAILED = "the GPU failed";
 
 /** @type {Laboratory} */
 let laboratory;
@@ -47,6 +49,7 @@ self.addEventListener("message", ({ data }) => {
       wants.set(data.id, data.want);
       break;
     case "drop":
+      if (wants.get(data.id)?.kind === "board") board.keepSoon();
       wants.delete(data.id);
       break;
     case "restore":
@@ -118,6 +121,7 @@ const wanted = (kind) => [...wants].filter(([, want]) => want.kind === kind).rev
 
 /** Does the most wanted thing; says whether there may be another. */
 async function work() {
+  board.settle();
   for (const [id, { encoding }] of wanted("weights")) {
     if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
     else return load(encoding);
@@ -304,6 +308,12 @@ async function stepClaim([id, { claim }]) {
   try {
     if (await board.step(claim)) wants.delete(id);
   } catch (error) {
+    // A GPU that is lost: a new engine goes on with what is wanted.
+    if (reason(error).startsWith(GPU_FAILED)) {
+      post({ kind: "dead", reason: reason(error) });
+      laboratory = null;
+      return false;
+    }
     // A text too short for this claim, for one; the others go on.
     wants.delete(id);
     post({ kind: "stopped", id: claim });
@@ -337,7 +347,10 @@ async function measure({ run }, name) {
     const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, variantOf(run, name)));
     const elapsed_ms = performance.now() - began;
     const left = [...modelsOf(run)].reduce((sum, other) => sum + laboratory.steps_left(run, variantOf(run, other)), 0);
-    plans.get(run).isTold = false;
+    // Gone where the reader has taken another text meanwhile.
+    const planned = plans.get(run);
+    if (!planned) return true;
+    planned.isTold = false;
     post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left });
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });

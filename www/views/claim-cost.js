@@ -10,7 +10,8 @@ const bytesToFetch = (claims) =>
 /** What it costs, in words: seconds where the speed is known, and what is fetched. */
 export function cost(claims, words) {
   const { board } = engine;
-  const seconds = claims.map(({ id }) => board.seconds.get(id));
+  const isAll = claims.length > 1 && board.running.size === 0 && Number.isFinite(board.secondsOfAll);
+  const seconds = isAll ? [board.secondsOfAll] : claims.map(({ id }) => board.seconds.get(id));
   const bytes = bytesToFetch(claims);
   const parts = [];
   if (seconds.every(Number.isFinite)) parts.push(words.say("laboratory.about", { time: duration(seconds.reduce((sum, one) => sum + one, 0), words) }));

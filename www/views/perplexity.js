@@ -1,11 +1,13 @@
 import { METHOD_CONTROLS, changed, encodingOf, modelsOf, seedOf, title } from "../methods.js";
-import { TRAINED_LENGTH } from "../properties.js";
+import { PROPERTIES, TRAINED_LENGTH } from "../properties.js";
 import { element } from "../dom.js";
 import { trained_length, within } from "./common.js";
 
 /** The models that are shown, and the changed one beside the plain one. */
 const names = (state) => {
   const models = modelsOf(state);
+  // The encoding that the reader looks at belongs to the usual choice; one that was made otherwise is kept to.
+  if (state.encodings === PROPERTIES.encodings.usual && state.models !== "heads" && state.models !== "lengths" && !models.includes(state.encoding)) models.push(state.encoding);
   const variant = changed(state);
   return models.includes(variant) || !models.includes(state.encoding) ? models : [...models, variant];
 };

@@ -1,6 +1,6 @@
 use super::claims::{CLAIMS, Claim, Options};
 use super::estimate::{Rates, config_by_name};
-use super::finding::Finding;
+use super::finding::{Finding, Verdict};
 use super::results::Results;
 use super::task::{Kind, Task, model_of};
 use crate::engine::EngineError;
@@ -270,7 +270,8 @@ impl Board {
             progress: if all > 0 {
                 operations_done as f64 / all as f64
             } else {
-                1.0
+                // Nothing of it can be measured.
+                0.0
             },
             operations: all,
             operations_done,
@@ -278,12 +279,16 @@ impl Board {
         }
     }
 
-    /// What a claim makes of what was measured so far.
+    /// What a claim makes of what was measured so far; a verdict only when all of it is measured that can be.
     ///
     /// # Errors
     /// An unknown claim.
     pub fn finding(&self, id: &str) -> Result<Finding, BoardError> {
-        Ok(known(id)?.finding(&self.options, &self.results))
+        let mut finding = known(id)?.finding(&self.options, &self.results);
+        if self.progress(id)?.progress < 1.0 {
+            finding.verdict = Verdict::Unmeasured;
+        }
+        Ok(finding)
     }
 
     /// What a claim had to do without: models and texts, and variants with the reason.

@@ -114,12 +114,14 @@ impl Losses {
 pub fn jackknife(groups: usize, statistic: impl Fn(usize) -> Option<f64>) -> Option<Estimate> {
     let value = statistic(usize::MAX)?;
     let without: Vec<f64> = (0..groups).filter_map(&statistic).collect();
+    // Where the statistic is lost without a group, the most deviant values would be missing from the error.
+    let error_is_known = without.len() == groups;
     // Groups that hold nothing yet leave the value as it is and would make the error too small.
     let distinct: Vec<f64> = without.into_iter().filter(|other| *other != value).collect();
     let n = distinct.len() as f64;
     let mean = distinct.iter().sum::<f64>() / n;
     let squares: f64 = distinct.iter().map(|other| (other - mean).powi(2)).sum();
-    let error = (distinct.len() > 1).then(|| (squares * (n - 1.0) / n).sqrt());
+    let error = (error_is_known && distinct.len() > 1).then(|| (squares * (n - 1.0) / n).sqrt());
     Some(Estimate { value, error })
 }
 
@@ -163,6 +165,16 @@ pub fn limit(curve: &[(usize, &Losses)], trained: usize) -> Option<Limit> {
         return None;
     }
     let longest = past.map(|(length, _)| *length).max()?;
+    // Lengths are compared on the same tokens: one that is not through yet waits.
+    let counts = |losses: &Losses| losses.groups.iter().map(|(_, count)| *count).collect::<Vec<_>>();
+    let whole = curve
+        .iter()
+        .find(|(length, _)| *length == trained)
+        .map(|(_, losses)| counts(losses));
+    let curve: Vec<_> = curve
+        .iter()
+        .filter(|(_, losses)| whole.as_ref().is_none_or(|whole| *whole == counts(losses)))
+        .collect();
     let groups = curve.iter().map(|(_, losses)| losses.groups.len()).max()?;
     let found = jackknife(groups, |left_out| {
         let points: Vec<(usize, f64)> = curve

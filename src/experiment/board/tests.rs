@@ -113,6 +113,8 @@ fn a_claim_is_measured_and_shares_its_tasks() {
         progress.operations_done > 0 && progress.progress < 1.0,
         "{progress:?}"
     );
+    // Its curve shows, and no verdict yet: two lengths would be taken for all.
+    assert_eq!(lab.board.finding("alibi").unwrap().verdict, Verdict::Unmeasured);
     // What is measured agrees with a plain measurement of the same windows.
     let Some(Picture::Perplexity { series }) = lab.board.finding("alibi").unwrap().picture else {
         panic!("a curve")

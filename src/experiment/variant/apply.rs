@@ -18,6 +18,15 @@ impl Changes {
             if self.log_n {
                 rotary.log_n = Some(config.trained_length);
             }
+            // Sinks are seen from where the window ends, and log-n would scale those scores by another position.
+            if self.log_n && self.window.is_some_and(|window| window.sinks > 0) {
+                return Err(VariantError::Value {
+                    key: "log_n",
+                    value: "1".into(),
+                    need: "left out where there are sinks: their scores would be scaled otherwise than the others"
+                        .into(),
+                });
+            }
             rotary.far = self.far.or(rotary.far);
         }
         if self.past != PastEnd::Undefined {

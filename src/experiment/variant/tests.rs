@@ -123,6 +123,9 @@ fn a_rotary_model_takes_its_trained_length_along() {
     let (trained, scaled) = (table("rotary-l64", 256), table("rotary-l64?scaling=pi", 256));
     assert!((scaled.at(4, 0) - trained.at(1, 0)).abs() < 1e-12);
     assert_eq!(scaled, table("rotary-l64?scaling=pi&factor=4", 256));
+    let error = variant("rotary?log_n=1&window=64&sinks=4").changes;
+    let error = error.apply(&mut config("rotary")).unwrap_err().to_string();
+    assert!(error.contains("log_n") && error.contains("sinks"), "{error}");
     let error = variant("rotary?scaling=yarn&beta_fast=0.25").changes;
     let error = error.apply(&mut config("rotary")).unwrap_err().to_string();
     assert!(

@@ -59,10 +59,12 @@ impl Copying {
             .collect()
     }
 
-    /// The rule, for ALiBi: its perplexity at the longest length within 5 % of that at L, and its copy score
-    /// at a gap of 4 L at most half of that at 64 tokens. The claim holds where both are so, partly where one.
-    fn verdict(rise: f64, near: f64, far: f64) -> Verdict {
-        match (rise <= 1.05, far > near / 2.0) {
+    /// The rule, for ALiBi: its perplexity at the longest length within 5 % of that at L; and it copies at 64
+    /// tokens (its score is below 0 by twice its error), but at a gap of 4 L its score is at most half of
+    /// that. The claim holds where both are so, partly where one.
+    fn verdict(rise: f64, near: Estimate, far: f64) -> Verdict {
+        let copies = near.value < -2.0 * near.error.unwrap_or(0.0);
+        match (rise <= 1.05, copies && far > near.value / 2.0) {
             (true, true) => Verdict::Holds,
             (false, false) => Verdict::Differs,
             _ => Verdict::Partly,
@@ -202,15 +204,17 @@ impl Claim for Copying {
         let curve = Self::curve(options, "alibi");
         let rise = ratio(results, &curve[curve.len() - 1], &curve[0]);
         if let (Some(near), Some(far), Some(rise)) = (at(NEAR), at(FAR), rise) {
-            for (name, score) in [("near", near), ("far", far)] {
-                let (value, error) = (score.score, Some(score.standard_error));
-                finding.parts.estimate(name, Estimate { value, error });
-            }
+            let [near, far] = [near, far].map(|score| Estimate {
+                value: score.score,
+                error: Some(score.standard_error),
+            });
+            finding.parts.estimate("near", near);
+            finding.parts.estimate("far", far);
             finding.parts.text("near_gap", NEAR.to_string());
             finding.parts.text("far_gap", FAR.to_string());
             finding.parts.text("length", spans[spans.len() - 1].to_string());
             finding.parts.estimate("rise", rise);
-            finding.verdict = Self::verdict(rise.value, near.score, far.score);
+            finding.verdict = Self::verdict(rise.value, near, far.value);
         }
         finding
     }
@@ -222,10 +226,16 @@ mod tests {
 
     #[test]
     fn the_rule_goes_both_ways() {
-        assert_eq!(Copying::verdict(0.99, -2.3, -0.3), Verdict::Holds);
-        assert_eq!(Copying::verdict(0.99, -2.3, -2.0), Verdict::Partly);
-        assert_eq!(Copying::verdict(1.3, -2.3, -0.3), Verdict::Partly);
-        assert_eq!(Copying::verdict(1.3, -2.3, -2.0), Verdict::Differs);
+        let near = |value| Estimate {
+            value,
+            error: Some(0.1),
+        };
+        assert_eq!(Copying::verdict(0.99, near(-2.3), -0.3), Verdict::Holds);
+        assert_eq!(Copying::verdict(0.99, near(-2.3), -2.0), Verdict::Partly);
+        assert_eq!(Copying::verdict(1.3, near(-2.3), -0.3), Verdict::Partly);
+        assert_eq!(Copying::verdict(1.3, near(-2.3), -2.0), Verdict::Differs);
+        // What does not copy does not fade.
+        assert_eq!(Copying::verdict(0.99, near(-0.1), 0.0), Verdict::Partly);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Curse;
 /// Tokens of context that count as little here.
 const LITTLE: usize = 16;
 /// Predictions whose mean loss is told, at least.
-const COUNT_MIN: usize = 64;
+const COUNT_MIN: usize = 256;
 
 /// The share of predictions with at most `context` tokens of context, in windows of `length`.
 pub fn share(protocol: Protocol, length: usize, scored: usize, context: usize) -> f64 {

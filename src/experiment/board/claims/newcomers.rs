@@ -95,7 +95,10 @@ impl Claim for Newcomers {
             finding.parts.text("hold", hold.to_string());
             finding.parts.text("all", all.to_string());
             finding.parts.text("length", COMPARED.to_string());
-            finding.verdict = Self::verdict(hold, all);
+            // The rule speaks of all four.
+            if all == CLAIMED.len() {
+                finding.verdict = Self::verdict(hold, all);
+            }
         }
         finding
     }
