@@ -64,11 +64,16 @@ export class BoardWorker {
     this.hasOptions = true;
   }
 
+  /** Whether the reader's own text is to be taken first: what was measured on the one before is dropped then. */
+  lacksOwn() {
+    const { texts, failed } = this.worker;
+    return this.options?.text === OWN && !texts.has(OWN) && !failed.has(OWN);
+  }
+
   /** Tells all claims with what is found of each; the speed is measured first. Says whether it had to load a model for that. */
   list() {
-    const { models, texts, failed, load, takeText, post } = this.worker;
-    // What was measured on another text of the reader's own is dropped when the new one is taken.
-    if (this.options?.text === OWN && !texts.has(OWN) && !failed.has(OWN)) return takeText(OWN);
+    const { models, failed, load, takeText, post } = this.worker;
+    if (this.lacksOwn()) return takeText(OWN);
     if (!this.isCalibrated && !models.has(CALIBRATED) && !failed.has(CALIBRATED)) return load(CALIBRATED);
     return this.calibrate().then(() => {
       const claims = JSON.parse(this.laboratory.claims());
@@ -89,7 +94,7 @@ export class BoardWorker {
   /** One step of a claim; says whether it is done. */
   async step(id) {
     const { laboratory, worker } = this;
-    if (this.options?.text === OWN && !worker.texts.has(OWN) && !worker.failed.has(OWN)) {
+    if (this.lacksOwn()) {
       await worker.takeText(OWN);
       return false;
     }

@@ -1,7 +1,8 @@
-use crate::files;
+use crate::files::{self, Format};
+use crate::run::EngineName;
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
-use longview::engine::{Choice, Engine};
+use clap::Args;
+use longview::engine::Engine;
 use longview::experiment::board::{
     Board, CLAIMS, Cell, Next, Options, Part, Parts, Source, Table, Verdict, text_of,
 };
@@ -52,19 +53,6 @@ pub struct Arguments {
     engine: EngineName,
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineName {
-    Auto,
-    Cpu,
-    Gpu,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 #[derive(Serialize)]
@@ -146,17 +134,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return list(&board, &wanted, &words);
     }
     let tokenizer = files::tokenizer(None, &arguments.models.join("any"))?;
-    let choice = match arguments.engine {
-        EngineName::Auto => Choice::Auto,
-        EngineName::Cpu => Choice::Cpu,
-        EngineName::Gpu => Choice::Gpu,
-    };
-    let (engine, verdict) = pollster::block_on(Engine::start(choice));
-    ensure!(
-        choice != Choice::Gpu || verdict.engine == "gpu",
-        "{} Take --engine cpu, or auto",
-        verdict.message
-    );
+    let (engine, verdict) = arguments.engine.start()?;
     eprintln!("{}", verdict.message);
     if let Some(out) = arguments.out.as_ref().filter(|out| out.exists()) {
         let kept = files::text(out)?;

@@ -1,5 +1,5 @@
 use crate::encoding::count;
-use crate::files;
+use crate::files::{self, Format};
 use crate::run::{Run, RunArguments, Text, Undefined};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -53,12 +53,6 @@ enum ProtocolName {
     NonOverlapping,
     /// Each begins a stride after the one before (--stride)
     Sliding,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 #[derive(Serialize)]

@@ -1,9 +1,17 @@
 //! Reading what the commands are given, and writing what they give.
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use longview::model::{Checkpoint, SIZE_BYTES_MAX, Tokenizer};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+
+/// How a command writes what it found.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
 
 /// The largest text that is read.
 const TEXT_BYTES_MAX: u64 = 256 << 20;

@@ -1,6 +1,6 @@
-use crate::files;
+use crate::files::{self, Format};
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use longview::model::Checkpoint;
 use serde::Serialize;
 use std::io::Write;
@@ -16,12 +16,6 @@ pub struct Arguments {
     checkpoint: PathBuf,
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 #[derive(Serialize)]

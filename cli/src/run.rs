@@ -47,11 +47,34 @@ enum Past {
     Random,
 }
 
+/// What computes.
 #[derive(Clone, Copy, ValueEnum)]
-enum EngineName {
+pub enum EngineName {
     Auto,
     Cpu,
     Gpu,
+}
+
+impl EngineName {
+    /// Starts it, and says what runs.
+    ///
+    /// # Errors
+    /// A GPU that was asked for by name and is not there.
+    pub fn start(self) -> Result<(Engine, Verdict)> {
+        let choice = match self {
+            Self::Auto => Choice::Auto,
+            Self::Cpu => Choice::Cpu,
+            Self::Gpu => Choice::Gpu,
+        };
+        let (engine, verdict) = pollster::block_on(Engine::start(choice));
+        // Who asks for the GPU by name wants its numbers or none.
+        ensure!(
+            choice != Choice::Gpu || verdict.engine == "gpu",
+            "{} Take --engine cpu, or auto",
+            verdict.message
+        );
+        Ok((engine, verdict))
+    }
 }
 
 /// A length that the encoding has no value for.
@@ -135,18 +158,7 @@ impl Run {
     /// # Errors
     /// A GPU that was asked for by name and is not there, or an engine that fails.
     pub fn start(checkpoint: &Checkpoint, arguments: &RunArguments) -> Result<Self> {
-        let choice = match arguments.engine {
-            EngineName::Auto => Choice::Auto,
-            EngineName::Cpu => Choice::Cpu,
-            EngineName::Gpu => Choice::Gpu,
-        };
-        let (engine, verdict) = pollster::block_on(Engine::start(choice));
-        // Who asks for the GPU by name wants its numbers or none.
-        ensure!(
-            choice != Choice::Gpu || verdict.engine == "gpu",
-            "{} Take --engine cpu, or auto",
-            verdict.message
-        );
+        let (engine, verdict) = arguments.engine.start()?;
         let mut changes: Changes = arguments.change.join("&").parse().context("--change")?;
         if let Encoding::Learned(_) = checkpoint.config.encoding
             && changes.past == PastEnd::Undefined

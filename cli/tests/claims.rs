@@ -1,40 +1,18 @@
 //! The board of claims as the program measures it, on shipped models.
 
+mod common;
+
+use common::{bad, good, json};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_longview"))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-/// What the program writes as JSON; it must succeed.
-fn json(arguments: &[&str]) -> Value {
-    let output = run(arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// The error of a run that must fail.
-fn error(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(!output.status.success(), "{arguments:?} succeeded");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 #[test]
 fn the_list_names_every_claim_and_what_it_needs() {
-    let list = run(&["claims", "--list"]);
-    let list = String::from_utf8(list.stdout).unwrap();
+    let list = good(&["claims", "--list"]);
     for claim in longview::experiment::board::CLAIMS {
         assert!(list.contains(claim.id()), "{} in {list}", claim.id());
     }
-    let unknown = error(&["claims", "sinusoid"]);
+    let unknown = bad(&["claims", "sinusoid"]);
     assert!(
         unknown.contains("\"sinusoid\"") && unknown.contains("sinusoidal"),
         "{unknown}"

@@ -1,8 +1,10 @@
 //! The program as a user runs it: what it prints, and what it says to bad input.
 
+mod common;
+
+use common::{bad, good, json};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 /// A path in the repository.
 fn shipped(path: &str) -> String {
@@ -15,38 +17,6 @@ fn scratch(name: &str, bytes: &[u8]) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();
     path.display().to_string()
-}
-
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_longview"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-/// The output of a run that must succeed.
-fn good(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The error of a run that must fail, without a panic and with nothing on the output.
-fn bad(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success(), "{arguments:?} succeeded");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    assert!(
-        !errors.contains("panicked") && errors.contains("error: "),
-        "{errors}"
-    );
-    errors
-}
-
-fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&good(arguments)).unwrap()
 }
 
 #[test]

@@ -152,24 +152,8 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::super::task::{Kind, Task};
+    use super::super::results::tests::{record, speed};
     use super::*;
-
-    fn record(done: usize, data: Data) -> Record {
-        Record {
-            done,
-            model: "m".into(),
-            text: Some("t".into()),
-            data,
-        }
-    }
-
-    fn speed(length: usize) -> Task {
-        Task {
-            variant: "alibi".into(),
-            kind: Kind::Speed { length },
-        }
-    }
 
     #[test]
     fn results_are_written_and_read() {

@@ -233,11 +233,11 @@ impl Results {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::engine::Thumbnails;
 
-    fn record(done: usize, data: Data) -> Record {
+    pub fn record(done: usize, data: Data) -> Record {
         Record {
             done,
             model: "m".into(),
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    fn speed(length: usize) -> Task {
+    pub fn speed(length: usize) -> Task {
         Task {
             variant: "alibi".into(),
             kind: Kind::Speed { length },

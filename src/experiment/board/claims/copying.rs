@@ -132,10 +132,6 @@ impl Claim for Copying {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         let mut tasks = Vec::new();
         for encoding in ALIBI_FIRST {

@@ -65,10 +65,6 @@ impl Claim for Heads {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         let mut tasks = Vec::new();
         for encoding in ALIBI_FIRST {

@@ -63,10 +63,6 @@ impl Claim for Learned {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         let mut tasks = Self::trained(options);
         for variant in FILLINGS {

@@ -62,10 +62,6 @@ impl Claim for Masking {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         ALIBI_FIRST
             .iter()

@@ -65,8 +65,10 @@ pub trait Claim: Sync {
 
     fn source(&self) -> Source;
 
-    /// The source's own figures.
-    fn paper(&self) -> Table;
+    /// The source's own figures, where it has some of this kind.
+    fn paper(&self) -> Table {
+        Table::default()
+    }
 
     /// What is measured, in this order.
     fn tasks(&self, options: &Options) -> Vec<Task>;

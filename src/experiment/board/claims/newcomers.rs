@@ -59,10 +59,6 @@ impl Claim for Newcomers {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         MODELS
             .iter()

@@ -60,10 +60,6 @@ impl Claim for OtherText {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         let texts = Self::texts(options);
         let of_text = |text: &&'static str| {

@@ -1,4 +1,4 @@
-use super::super::finding::{Cell, Finding, Picture, Table, Verdict};
+use super::super::finding::{Cell, Finding, Picture, Verdict};
 use super::super::results::Results;
 use super::super::statistics::Estimate;
 use super::super::task::Task;
@@ -67,10 +67,6 @@ impl Claim for Rescue {
             url: "https://arxiv.org/abs/2309.00071",
             place: "§3",
         }
-    }
-
-    fn paper(&self) -> Table {
-        Table::default()
     }
 
     fn tasks(&self, options: &Options) -> Vec<Task> {

@@ -47,10 +47,6 @@ impl Claim for TrainedSlopes {
         }
     }
 
-    fn paper(&self) -> Table {
-        Table::default()
-    }
-
     fn tasks(&self, options: &Options) -> Vec<Task> {
         ["alibi", "alibi-trained", "alibi-s2"]
             .iter()
