@@ -1,63 +1,85 @@
-// Tokens per second of both engines in Chromium; started by `cargo xtask bench`, which serves the page.
-import { chromium } from "playwright-core";
+// Measures the engines in Chromium; started by `cargo xtask bench`, which builds them.
+import { mkdirSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { cold, growth } from "./cold.js";
+import { ENGINES, MODELS, size } from "./engines.js";
+import { limits } from "./limits.js";
+import { native } from "./native.js";
+import { bundle, exportModels, OUT, ROOT, writeTokens } from "./prepare.js";
+import { keep, print } from "./report.js";
+import { serve } from "./server.js";
+import { speed } from "./speed.js";
+import { training } from "./training.js";
 
-const CHECKPOINT = "/www/checkpoints/alibi.safetensors";
-// [windows, length]: the same number of tokens each, so that a run takes alike.
-const SIZES = [
-  [16, 128],
-  [4, 512],
-  [1, 2048],
-];
-const rounds = Number(process.env.LONGVIEW_BENCH_ROUNDS ?? 5);
-const flags = [
-  "--enable-unsafe-webgpu",
-  "--no-first-run",
-  "--disable-quic",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
+const PARTS = ["speed", "cold", "growth", "limits", "native", "training"];
+/** The longest window that is measured, and its last target. */
+const TOKENS = 16_385;
 
-/** A page with the wasm module loaded; on the machine's own GPU where there is one, else on SwiftShader. */
-async function start() {
-  for (const more of [[], ["--use-webgpu-adapter=swiftshader"]]) {
-    const browser = await chromium.launch({
-      executablePath: process.env.LONGVIEW_CHROMIUM,
-      args: [...flags, ...more],
-      // Playwright passes it by default; with it there is no WebGPU.
-      ignoreDefaultArgs: ["--disable-gpu"],
-    });
-    const page = await browser.newPage();
-    await page.goto(new URL("bench/index.html", process.env.LONGVIEW_URL).href);
-    const has = await page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
-    if (has || more.length > 0) return { browser, page, has };
-    await browser.close();
-  }
+const { values } = parseArgs({
+  options: {
+    parts: { type: "string", default: "speed,cold,growth,limits" },
+    engines: { type: "string", default: Object.keys(ENGINES).join() },
+    models: { type: "string", default: Object.keys(MODELS).join() },
+    sizes: { type: "string", default: "16x128,8x512,2x2048,1x8192" },
+    rounds: { type: "string", default: "5" },
+    patience: { type: "string", default: "60" },
+  },
+});
+
+/** The names in a list, each of which must be known. */
+function chosen(list, known, what) {
+  const names = list.split(",");
+  const wrong = names.find((name) => !known.includes(name));
+  if (wrong) throw new Error(`there is no ${what} "${wrong}"; there are ${known.join(", ")}`);
+  return names;
 }
 
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const column = (text, width) => String(text).padStart(width);
+const parts = chosen(values.parts, PARTS, "part");
+const engines = chosen(values.engines, Object.keys(ENGINES), "engine");
+const models = chosen(values.models, Object.keys(MODELS), "model");
+const sizes = values.sizes.split(",").map(size);
+const [rounds, patience] = [Number(values.rounds), Number(values.patience)];
 
-const { browser, page, has } = await start();
+mkdirSync(OUT, { recursive: true });
+await bundle();
+await writeTokens(TOKENS);
+if (["speed", "cold", "growth"].some((part) => parts.includes(part)) && engines.some((name) => name.startsWith("ort"))) {
+  try {
+    exportModels(models);
+  } catch (error) {
+    // Its rows will say that they have no model.
+    console.error(`No ONNX models: Python 3 with venv is needed (${String(error.message).split("\n")[0]})`);
+  }
+}
+const servers = { plain: await serve(ROOT, false), isolated: await serve(ROOT, true) };
+const note = (line) => console.error(line);
 try {
-  const engines = has ? ["cpu", "gpu"] : ["cpu"];
-  console.log(`${CHECKPOINT}, medians of ${rounds} interleaved runs, Chromium ${browser.version()}`);
-  console.log(`${column("windows × T", 14)}${column("CPU tokens/s", 16)}${column("GPU tokens/s", 16)}${column("GPU/CPU", 10)}`);
-  for (const [windows, length] of SIZES) {
-    const measured = await page.evaluate((work) => window.measure(work), { engines, rounds, windows, length, checkpoint: CHECKPOINT });
-    const rate = (name) => (windows * length * 1000) / median(measured[name].times);
-    const [cpu, gpu] = [rate("cpu"), has ? rate("gpu") : undefined];
-    console.log(
-      column(`${windows} × ${length}`, 14) +
-        column(Math.round(cpu), 16) +
-        column(gpu === undefined ? "–" : Math.round(gpu), 16) +
-        column(gpu === undefined ? "–" : (gpu / cpu).toFixed(2), 10),
-    );
-    if (has && Math.abs(measured.cpu.loss - measured.gpu.loss) > 5e-5) {
-      throw new Error(`the engines disagree: mean loss ${measured.cpu.loss} on the CPU, ${measured.gpu.loss} on the GPU`);
-    }
-    if (length === SIZES.at(-1)[1]) for (const name of engines) console.log(`${name}: ${measured[name].engine}`);
+  for (const model of parts.includes("speed") ? models : []) {
+    console.error(`\n— ${MODELS[model]}: tokens per second —`);
+    keep("speed", model, await speed(servers, { model, engines, sizes, rounds, patience, note }));
+  }
+  if (parts.includes("cold")) {
+    console.error("\n— from a cold load to the first answer —");
+    keep("cold", "alibi", await cold(servers, { engines, rounds: Math.min(rounds, 3), patience, note }));
+  }
+  if (parts.includes("growth")) {
+    console.error("\n— one window, longer and longer —");
+    keep("growth", "alibi", await growth(servers, { engines, patience, note }));
+  }
+  if (parts.includes("limits")) {
+    console.error("\n— matrix products beside the best kernels —");
+    keep("limits", "shapes", await limits(servers, { rounds, note }));
+  }
+  for (const model of parts.includes("native") ? models : []) {
+    console.error(`\n— ${MODELS[model]}: natively, one thread —`);
+    keep("native", model, native({ model, sizes, rounds }));
+  }
+  if (parts.includes("training")) {
+    console.error("\n— steps of training —");
+    keep("training", "alibi", training({ rounds, note }));
   }
 } finally {
-  await browser.close();
+  servers.plain.close();
+  servers.isolated.close();
 }
+print();

@@ -1,55 +1,56 @@
 //! One model on one engine, for `cargo xtask bench`.
 
-use crate::engine::{Batch, Captures, Choice, Engine, Model};
-use crate::model::Checkpoint;
+use crate::engine::gpu::Trial;
+use crate::engine::{Batch, Captures, Choice, Engine, Model, cpu};
+use crate::model::{Checkpoint, Tokenizer};
 use wasm_bindgen::prelude::*;
 
-/// A loaded model that runs one batch again and again.
+/// The tokens of a text, by the tokenizer file's bytes.
+///
+/// # Errors
+/// Bytes that are no tokenizer.
+#[wasm_bindgen]
+pub fn tokens(tokenizer: &[u8], text: &str) -> Result<Vec<u32>, JsError> {
+    Ok(Tokenizer::from_json(tokenizer)?.encode(text).ids)
+}
+
+/// Starts the engine "cpu" or "gpu", and says in one sentence what runs.
+async fn start(engine: &str) -> Result<(Engine, String), JsError> {
+    let choice = match engine {
+        "cpu" => Choice::Cpu,
+        "gpu" => Choice::Gpu,
+        _ => {
+            return Err(JsError::new(&format!(
+                "there is no engine {engine}: choose cpu or gpu"
+            )));
+        }
+    };
+    let (started, verdict) = Engine::start(choice).await;
+    if verdict.engine == engine {
+        Ok((started, verdict.message))
+    } else {
+        Err(JsError::new(&verdict.message))
+    }
+}
+
+/// A loaded model that runs batches.
 #[wasm_bindgen]
 pub struct Bench {
     model: Model,
-    batch: Batch,
     engine: String,
 }
 
 #[wasm_bindgen]
 impl Bench {
-    /// Loads a checkpoint's bytes into the engine "cpu" or "gpu", for `windows` windows of `length` tokens.
+    /// Loads a checkpoint's bytes into the engine "cpu" or "gpu".
     ///
     /// # Errors
-    /// Another engine's name, bytes that are no checkpoint, or a length that the model cannot serve.
-    pub async fn load(
-        engine: String,
-        checkpoint: Vec<u8>,
-        windows: usize,
-        length: usize,
-    ) -> Result<Self, JsError> {
-        let choice = match engine.as_str() {
-            "cpu" => Choice::Cpu,
-            "gpu" => Choice::Gpu,
-            _ => {
-                return Err(JsError::new(&format!(
-                    "there is no engine {engine}: choose cpu or gpu"
-                )));
-            }
-        };
-        let (started, verdict) = Engine::start(choice).await;
-        if verdict.engine != engine {
-            return Err(JsError::new(&verdict.message));
-        }
+    /// Another engine's name, an engine that does not run here, or bytes that are no checkpoint.
+    pub async fn load(engine: String, checkpoint: Vec<u8>) -> Result<Self, JsError> {
+        let (started, about) = start(&engine).await?;
         let checkpoint = Checkpoint::from_bytes(&checkpoint)?;
         let model = started.load(&checkpoint.config, &checkpoint.weights)?;
-        // What the tokens say is of no consequence for the time.
-        let vocabulary = checkpoint.config.vocabulary as u32;
-        let tokens = (0..(windows * (length + 1)) as u32)
-            .map(|i| i.wrapping_mul(2_654_435_761) % vocabulary)
-            .collect();
-        let batch = Batch::new(tokens, windows, length)?;
-        Ok(Self {
-            model,
-            batch,
-            engine: verdict.message,
-        })
+        Ok(Self { model, engine: about })
     }
 
     /// What runs, in one sentence.
@@ -57,13 +58,74 @@ impl Bench {
         self.engine.clone()
     }
 
-    /// Runs the batch once and returns the mean loss in nats, so that both engines can be seen to agree.
+    /// Runs `tokens`, `[windows][length + 1]`, and returns the losses in nats, `[windows][length]`.
+    ///
+    /// # Errors
+    /// Tokens that do not fill the windows or that the model does not know, a length that it cannot serve, or a
+    /// GPU that failed.
+    pub async fn run(
+        &mut self,
+        tokens: Vec<u32>,
+        windows: usize,
+        length: usize,
+    ) -> Result<Vec<f32>, JsError> {
+        let batch = Batch::new(tokens, windows, length)?;
+        Ok(self.model.forward(&batch, &Captures::default()).await?.nll)
+    }
+}
+
+/// A linear layer of numbers without meaning, for timing the engine's matrix product alone.
+#[wasm_bindgen]
+pub struct Product(Layer);
+
+enum Layer {
+    Cpu {
+        x: Vec<f32>,
+        weight: Vec<f32>,
+        out: Vec<f32>,
+        inputs: usize,
+    },
+    Gpu(Trial),
+}
+
+#[wasm_bindgen]
+impl Product {
+    /// `x[rows][inputs]` times a weight `[inputs][outputs]`, on the engine "cpu" or "gpu".
+    ///
+    /// # Errors
+    /// Another engine's name, or an engine that does not run here.
+    pub async fn load(engine: String, rows: usize, inputs: usize, outputs: usize) -> Result<Self, JsError> {
+        let (started, _) = start(&engine).await?;
+        let numbers = |count: usize| (0..count).map(|i| (i * 7 % 17) as f32 / 17.0 - 0.5).collect();
+        Ok(Self(match started {
+            Engine::Cpu => Layer::Cpu {
+                x: numbers(rows * inputs),
+                weight: numbers(inputs * outputs),
+                out: vec![0.0; rows * outputs],
+                inputs,
+            },
+            Engine::Gpu(device) => Layer::Gpu(Trial::new(&device, (rows, inputs, outputs))),
+        }))
+    }
+
+    /// Multiplies so many times.
     ///
     /// # Errors
     /// A GPU that failed.
-    pub async fn run(&mut self) -> Result<f64, JsError> {
-        let output = self.model.forward(&self.batch, &Captures::default()).await?;
-        let sum: f64 = output.nll.iter().map(|&loss| f64::from(loss)).sum();
-        Ok(sum / output.nll.len() as f64)
+    pub async fn run(&mut self, times: usize) -> Result<(), JsError> {
+        match &mut self.0 {
+            Layer::Cpu {
+                x,
+                weight,
+                out,
+                inputs,
+            } => {
+                for _ in 0..times {
+                    cpu::linear::linear(x, weight, None, out, *inputs, cpu::linear::Then::Store);
+                }
+            }
+            Layer::Gpu(trial) => trial.run(times).await?,
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The only place that knows wasm-bindgen.
 
-#[cfg(feature = "checks")]
+#[cfg(all(feature = "checks", feature = "gpu"))]
 mod bench;
 #[cfg(feature = "laboratory")]
 mod board;

@@ -11,9 +11,13 @@ mod plan;
 mod recorder;
 mod scores;
 mod tables;
+#[cfg(feature = "checks")]
+mod trial;
 
 pub use device::Device;
 pub use kernels::{Kernels, SHADERS, Then};
 pub use model::Model;
 pub use recorder::{Recorded, Recorder};
 pub use scores::{FarInputs, Inputs};
+#[cfg(feature = "checks")]
+pub use trial::Trial;
