@@ -15,6 +15,8 @@ export class Engine {
   constructor() {
     /** @type {Worker | null} */
     this.worker = null;
+    /** Workers that take a share of what the CPU computes. @type {Worker[]} */
+    this.helpers = [];
     this.choice = "auto";
     this.isStarting = false;
     this.turn = 0;
@@ -113,10 +115,29 @@ export class Engine {
     this.tell("verdict");
   }
 
+  /** Starts workers beside the engine's, as many as the machine has cores for. Without them, or when one dies,
+   * the engine does all itself. */
+  async help(worker) {
+    for (let id = 0; id < helperCount(navigator.hardwareConcurrency); id++) {
+      const helper = await makeWorker().catch(() => null);
+      if (worker !== this.worker) helper?.terminate();
+      if (worker !== this.worker || !helper) return;
+      const { port1, port2 } = new MessageChannel();
+      helper.addEventListener("error", (event) => {
+        event.preventDefault();
+        worker.postMessage({ kind: "helper-lost", id });
+      });
+      helper.postMessage({ kind: "help", port: port1 }, [port1]);
+      worker.postMessage({ kind: "helper", id, port: port2 }, [port2]);
+      this.helpers.push(helper);
+    }
+  }
+
   /** Ends the worker that runs, if one does. */
   stop() {
     clearTimeout(this.startTimer);
     this.worker?.terminate();
+    for (const helper of this.helpers.splice(0)) helper.terminate();
     this.worker = null;
     this.verdict = null;
     this.loading = null;
@@ -154,6 +175,9 @@ export class Engine {
         clearTimeout(this.startTimer);
         this.verdict = message.verdict;
         return this.tell("verdict");
+      case "help-wanted":
+        this.help(this.worker);
+        return;
       case "need": {
         const file = bytes(message.name);
         return this.worker?.postMessage({ kind: "bytes", name: message.name, bytes: file }, file ? [file.buffer] : []);
@@ -253,6 +277,9 @@ export class Engine {
     return this.run(runKey(settings));
   }
 }
+
+/** Helpers beside the engine's worker: all cores where there are two, else all but one, which is the page's. */
+const helperCount = (cores = 1) => (cores <= 2 ? cores - 1 : Math.min(cores - 2, 7));
 
 /** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
 async function makeWorker() {

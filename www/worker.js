@@ -5,6 +5,7 @@ import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory, clean } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
 import { Files } from "./files.js";
+import { Helpers, help } from "./helpers.js";
 
 /** Tokens scored at every length, at most. */
 const SCORED_MAX = 65_536;
@@ -34,6 +35,8 @@ const modelOf = (variant) => variant.split("?")[0];
 
 const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
+const helpers = new Helpers();
+let hasAskedForHelp = false;
 const board = new BoardWorker({ post, load, takeText, models, texts, failed });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
@@ -44,6 +47,15 @@ self.addEventListener("message", ({ data }) => {
       files.folder = data.models;
       start(data.engine);
       break;
+    case "help":
+      help(data.port);
+      return;
+    case "helper":
+      helpers.add(data.id, data.port, init.__wbindgen_wasm_module);
+      return;
+    case "helper-lost":
+      helpers.lose(data.id);
+      return;
     case "want":
       wants.delete(data.id);
       wants.set(data.id, data.want);
@@ -106,7 +118,7 @@ async function start(engine) {
     const module = files.places["engine.wasm"] ?? (await files.read("engine.wasm"));
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
-    laboratory = await Laboratory.start(engine);
+    laboratory = await Laboratory.start(engine, helpers);
     board.begin(laboratory);
     post({ kind: "verdict", verdict: JSON.parse(laboratory.verdict()) });
   } catch (error) {
@@ -304,7 +316,15 @@ async function listClaims() {
   return true;
 }
 
+/** Asks the page for helpers when there is a measurement for them; one attention needs none. */
+function askForHelp() {
+  if (hasAskedForHelp || JSON.parse(laboratory.verdict()).engine !== "cpu") return;
+  hasAskedForHelp = true;
+  post({ kind: "help-wanted" });
+}
+
 async function stepClaim([id, { claim }]) {
+  askForHelp();
   try {
     if (await board.step(claim)) wants.delete(id);
   } catch (error) {
@@ -342,6 +362,7 @@ function tellPositions({ run, encoding, length }) {
 const modelsOf = (run) => new Set(wanted("run").filter(([, want]) => want.run === run).flatMap(([, want]) => want.order));
 
 async function measure({ run }, name) {
+  askForHelp();
   const began = performance.now();
   try {
     const { tokens, length, points, undefined: isUndefined } = JSON.parse(await laboratory.step(run, variantOf(run, name)));

@@ -54,6 +54,29 @@ impl Batch {
         &self.tokens[start..start + self.length]
     }
 
+    /// The windows in order, in `count` batches that differ by one window at most; `count` is at most the
+    /// number of windows.
+    pub fn parts(&self, count: usize) -> Vec<Self> {
+        let mut rest = &self.tokens[..];
+        (0..count)
+            .map(|index| {
+                let windows = (self.windows + count - 1 - index) / count;
+                let (part, others) = rest.split_at(windows * (self.length + 1));
+                rest = others;
+                Self {
+                    tokens: part.to_vec(),
+                    windows,
+                    length: self.length,
+                }
+            })
+            .collect()
+    }
+
+    /// `[windows][length + 1]`: each window's source tokens, and after them the last target.
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
     /// # Errors
     /// The first token outside a vocabulary of that size.
     pub fn check_vocabulary(&self, vocabulary: usize) -> Result<(), EngineError> {
@@ -227,4 +250,6 @@ pub enum EngineError {
     FarInTraining,
     #[error("the GPU failed: {0}")]
     Gpu(String),
+    #[error("a helper of the CPU engine failed: {0}")]
+    Helper(String),
 }

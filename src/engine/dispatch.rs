@@ -1,3 +1,4 @@
+use super::pool::{Pool, Pooled};
 use super::{Batch, Captures, EngineError, Output, cpu};
 use crate::encoding::{Encoding, Window};
 use crate::model::{Config, Weights};
@@ -5,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "gpu")]
 use super::gpu::{self, Device, check};
+use std::rc::Rc;
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ pub struct Verdict {
 #[derive(Debug)]
 pub enum Engine {
     Cpu,
+    /// The CPU with helpers beside this thread.
+    Pool(Rc<dyn Pool>),
     #[cfg(feature = "gpu")]
     Gpu(Arc<Device>),
 }
@@ -63,6 +67,7 @@ pub enum Engine {
 /// A model that is loaded into an engine.
 pub enum Model {
     Cpu(Box<cpu::Model>),
+    Pooled(Box<Pooled>),
     #[cfg(feature = "gpu")]
     Gpu(Box<gpu::Model>),
 }
@@ -169,6 +174,7 @@ impl Engine {
     pub fn load(&self, config: &Config, weights: &Weights) -> Result<Model, EngineError> {
         Ok(match self {
             Self::Cpu => Model::Cpu(Box::new(cpu::Model::new(config, weights)?)),
+            Self::Pool(pool) => Model::Pooled(Box::new(Pooled::new(pool, config, weights)?)),
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => Model::Gpu(Box::new(gpu::Model::new(device, config, weights)?)),
         })
@@ -184,6 +190,7 @@ impl Model {
     pub async fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
         match self {
             Self::Cpu(model) => model.forward(batch, captures),
+            Self::Pooled(model) => model.forward(batch, captures).await,
             #[cfg(feature = "gpu")]
             Self::Gpu(model) => model.forward(batch, captures).await,
         }
@@ -193,6 +200,7 @@ impl Model {
     pub fn config(&self) -> &Config {
         match self {
             Self::Cpu(model) => model.config(),
+            Self::Pooled(model) => model.config(),
             #[cfg(feature = "gpu")]
             Self::Gpu(model) => model.config(),
         }
@@ -202,6 +210,7 @@ impl Model {
     pub fn set_positions(&mut self, encoding: Encoding, window: Option<Window>) {
         match self {
             Self::Cpu(model) => model.set_positions(encoding, window),
+            Self::Pooled(model) => model.set_positions(encoding, window),
             #[cfg(feature = "gpu")]
             Self::Gpu(model) => model.set_positions(encoding, window),
         }

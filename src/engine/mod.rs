@@ -8,6 +8,8 @@ pub mod gpu;
 
 mod batch;
 mod dispatch;
+mod pool;
 
 pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 pub use dispatch::{Choice, Engine, Model, Reason, Verdict};
+pub use pool::{Losses, Pool, Pooled};

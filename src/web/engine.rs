@@ -3,12 +3,14 @@
 //!
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
+use super::helpers::Helpers;
 use crate::engine::{Captures, Choice, Engine, HeadId, Output, Verdict};
 use crate::experiment::board::Board;
 use crate::experiment::{Models, RunSettings, Runs};
 use crate::json;
 use crate::model::{Checkpoint, Tokenizer};
 use serde_json::json;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// An engine with models, texts and what was measured so far.
@@ -74,13 +76,18 @@ pub(super) fn error(message: impl ToString) -> JsError {
 
 #[wasm_bindgen]
 impl Laboratory {
-    /// Starts the engine of choice: "auto", "cpu" or "gpu".
+    /// Starts the engine of choice: "auto", "cpu" or "gpu". Where it is the CPU, helpers take a share of what
+    /// comes in several windows, as soon as there are any.
     ///
     /// # Errors
     /// Another word.
-    pub async fn start(choice: String) -> Result<Self, JsError> {
+    pub async fn start(choice: String, helpers: Helpers) -> Result<Self, JsError> {
         let choice: Choice = serde_json::from_value(choice.into())?;
         let (engine, verdict) = Engine::start(choice).await;
+        let engine = match engine {
+            Engine::Cpu => Engine::Pool(Rc::new(helpers)),
+            other => other,
+        };
         Ok(Self {
             engine,
             verdict,

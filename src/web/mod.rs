@@ -13,6 +13,8 @@ mod engine;
 #[cfg(feature = "figures")]
 mod fine;
 #[cfg(feature = "laboratory")]
+mod helpers;
+#[cfg(feature = "laboratory")]
 mod text;
 
 use wasm_bindgen::prelude::*;

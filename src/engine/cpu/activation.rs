@@ -30,17 +30,11 @@ fn gelu_tanh4(x: F32x4) -> F32x4 {
     half * x * (one + tanh4(inner))
 }
 
-/// `out = activation(x)`, value by value.
-pub fn activation(kind: Activation, x: &[f32], out: &mut [f32]) {
-    pieces(out, PIECE, |index, out| {
-        let x = &x[index * PIECE..];
-        match kind {
-            Activation::Gelu => out.iter_mut().zip(x).for_each(|(out, &x)| *out = gelu(x)),
-            Activation::GeluTanh => {
-                out.copy_from_slice(&x[..out.len()]);
-                for_each(out, gelu_tanh4);
-            }
-        }
+/// Replaces every value by its activation.
+pub fn activation(kind: Activation, values: &mut [f32]) {
+    pieces(values, PIECE, |_, values| match kind {
+        Activation::Gelu => values.iter_mut().for_each(|value| *value = gelu(*value)),
+        Activation::GeluTanh => for_each(values, gelu_tanh4),
     });
 }
 
@@ -84,8 +78,8 @@ mod tests {
                 }
             };
             for kind in [Activation::Gelu, Activation::GeluTanh] {
-                let mut out = [0.0];
-                activation(kind, &[x], &mut out);
+                let mut out = [x];
+                activation(kind, &mut out);
                 assert!(
                     (f64::from(out[0]) - exact(kind, x.into())).abs() < 2e-6,
                     "{kind:?} {x}"

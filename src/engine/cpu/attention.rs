@@ -1,6 +1,7 @@
 //! Causal attention with an online softmax (Milakov & Gimelshein 2018, arXiv 1805.02867; Dao et al.
 //! 2022, arXiv 2205.14135): memory grows with T, not with T².
 
+use super::attention_tiles::{self, Packed, Scratch};
 use super::exp;
 use super::parallel::pieces2;
 use super::product::{Into, View, product};
@@ -41,49 +42,41 @@ impl Sizes {
 pub fn attention(inputs: &Inputs, sizes: &Sizes, out: &mut [f32], log_sum_exp: &mut [f32]) {
     let (length, heads) = (sizes.length, sizes.heads);
     let d_model = sizes.d_model();
-    // A piece of work is a block of queries; windows are cut apart first, as their last block may be short.
-    let blocks = length.div_ceil(QUERIES);
-    let mut rows: Vec<(&mut [f32], &mut [f32])> = Vec::with_capacity(sizes.windows * blocks);
-    for (out, lse) in out
-        .chunks_exact_mut(length * d_model)
-        .zip(log_sum_exp.chunks_exact_mut(length * heads))
-    {
-        rows.extend(
-            out.chunks_mut(QUERIES * d_model)
-                .zip(lse.chunks_mut(QUERIES * heads)),
-        );
-    }
-    let mut unused = vec![(); rows.len()];
-    pieces2((&mut rows, 1), (&mut unused, 1), |index, piece, _| {
-        let (window, first_query) = (index / blocks, index % blocks * QUERIES);
-        let inputs = inputs.window(sizes, window);
-        for (out, lse) in piece {
-            let queries = lse.len() / heads;
-            for head in 0..heads {
-                attend(
-                    &inputs,
-                    sizes,
-                    head,
-                    first_query,
-                    &mut out[head * sizes.d_head..],
-                    &mut lse[head..],
-                    queries,
-                );
+    let biases = attention_tiles::biases(inputs.bias, sizes);
+    pieces2(
+        (out, length * d_model),
+        (log_sum_exp, length * heads),
+        |window, out, lse| {
+            let inputs = inputs.window(sizes, window);
+            let out = (out, QUERIES * d_model);
+            let lse = (lse, QUERIES * heads);
+            if inputs.far.is_some() {
+                pieces2(out, lse, |block, out, lse| {
+                    for head in 0..heads {
+                        let (out, lse) = (&mut out[head * sizes.d_head..], &mut lse[head..]);
+                        attend(&inputs, sizes, head, block * QUERIES, out, lse);
+                    }
+                });
+                return;
             }
-        }
-    });
+            let packed = Packed::new(inputs.qkv, sizes);
+            pieces2(out, lse, |block, out, lse| {
+                let first_query = block * QUERIES;
+                let rows = first_query..length.min(first_query + QUERIES);
+                let qkv = &inputs.qkv[rows.start * 3 * d_model..rows.end * 3 * d_model];
+                let mut scratch = Scratch::new(sizes);
+                for head in 0..heads {
+                    let (out, lse) = (&mut out[head * sizes.d_head..], &mut lse[head..]);
+                    scratch.attend(&packed, &biases, sizes, head, (qkv, first_query), out, lse);
+                }
+            });
+        },
+    );
 }
 
 /// One head of one block of queries; rows of `out` begin `d_model` apart, those of `lse` H apart.
-fn attend(
-    inputs: &Inputs,
-    sizes: &Sizes,
-    head: usize,
-    first_query: usize,
-    out: &mut [f32],
-    lse: &mut [f32],
-    queries: usize,
-) {
+fn attend(inputs: &Inputs, sizes: &Sizes, head: usize, first_query: usize, out: &mut [f32], lse: &mut [f32]) {
+    let queries = lse.len().div_ceil(sizes.heads);
     let (width, d_model, d_head) = (3 * sizes.d_model(), sizes.d_model(), sizes.d_head);
     let mut scores = [0.0; QUERIES * KEYS];
     let mut largest = [MASKED; QUERIES];

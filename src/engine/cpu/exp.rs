@@ -2,13 +2,14 @@
 
 use super::lanes::{F32x4, LANES, for_each};
 
+/// Adding 1.5·2²³ rounds to an integer and leaves it in the low bits of the sum.
+const ROUND: f32 = 12_582_912.0;
+
 /// e^x for x ≤ 88, to a relative error below 2·10⁻⁷; x below −87 gives a number below 2·10⁻³⁸.
 ///
-/// Range reduction to |r| ≤ ln 2 / 2 and the polynomial of Cephes' `expf` (S. Moshier).
+/// Range reduction to |r| ≤ ln 2 / 2 and a [`polynomial`].
 #[inline(always)]
 pub fn exp4(x: F32x4) -> F32x4 {
-    // Adding 1.5·2²³ rounds to an integer and leaves it in the low bits of the sum.
-    const ROUND: f32 = 12_582_912.0;
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let constant = F32x4::splat;
@@ -16,11 +17,27 @@ pub fn exp4(x: F32x4) -> F32x4 {
     let rounded = x * constant(std::f32::consts::LOG2_E) + constant(ROUND);
     let power = rounded - constant(ROUND);
     let r = x - power * constant(LN2_HIGH) - power * constant(LN2_LOW);
-    let mut p = constant(1.987_569_1e-4);
+    (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
+}
+
+/// 2^x for x ≤ 0, to a relative error below 2·10⁻⁷; x below −126 gives 2⁻¹²⁶.
+#[inline(always)]
+fn exp2_4(x: F32x4) -> F32x4 {
+    let constant = F32x4::splat;
+    let x = x.max(constant(-126.0));
+    let rounded = x + constant(ROUND);
+    let r = (x - (rounded - constant(ROUND))) * constant(std::f32::consts::LN_2);
+    (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
+}
+
+/// (e^r − 1 − r) / r² for |r| ≤ ln 2 / 2: the polynomial of Cephes' `expf` (S. Moshier).
+#[inline(always)]
+fn polynomial(r: F32x4) -> F32x4 {
+    let mut p = F32x4::splat(1.987_569_1e-4);
     for coefficient in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1] {
-        p = p * r + constant(coefficient);
+        p = p * r + F32x4::splat(coefficient);
     }
-    (p * r * r + r + constant(1.0)) * rounded.power_of_two()
+    p
 }
 
 /// e^x of one number, as [`exp4`].
@@ -43,6 +60,36 @@ pub fn exp_all(values: &mut [f32], less: f32) -> f32 {
     sums.sum() + rest.iter().sum::<f32>()
 }
 
+/// The sum of e^(value − `less`) of all values.
+pub fn sum_of_exp(values: &[f32], less: f32) -> f32 {
+    let shift = F32x4::splat(less);
+    let (whole, rest) = values.as_chunks::<LANES>();
+    let zero = F32x4::splat(0.0);
+    let sums = whole
+        .iter()
+        .fold(zero, |sums, four| sums + exp4(F32x4::load(four) - shift));
+    sums.sum() + rest.iter().map(|value| exp(value - less)).sum::<f32>()
+}
+
+/// Replaces fours by 2^(value − `less`), where no value is larger than `less`, and gives their sum.
+#[inline(always)]
+pub fn exp2_all(fours: &mut [[f32; LANES]], less: f32) -> f32 {
+    let shift = F32x4::splat(less);
+    let mut sums = F32x4::splat(0.0);
+    for four in fours {
+        let done = exp2_4(F32x4::load(four) - shift);
+        sums = sums + done;
+        *four = done.to_array();
+    }
+    sums.sum()
+}
+
+/// 2^x of one number ≤ 0, as [`exp2_all`] computes it.
+#[inline]
+pub fn exp2(x: f32) -> f32 {
+    exp2_4(F32x4::splat(x)).to_array()[0]
+}
+
 /// The largest value, or `least` if that is larger.
 pub fn largest(values: &[f32], least: f32) -> f32 {
     let (whole, rest) = values.as_chunks::<LANES>();
@@ -55,7 +102,7 @@ pub fn largest(values: &[f32], least: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{exp, exp_all, largest};
+    use super::{exp, exp_all, exp2, exp2_all, largest, sum_of_exp};
 
     #[test]
     fn agrees_with_the_exact_exponential() {
@@ -68,6 +115,23 @@ mod tests {
         assert!(worst < 2e-7, "largest relative error {worst:e}");
         assert_eq!(exp(0.0), 1.0);
         assert!(exp(-1e30) < 2e-38 && exp(-1e30) >= 0.0);
+    }
+
+    #[test]
+    fn powers_of_two_agree_with_the_exact_ones() {
+        let mut worst: f64 = 0.0;
+        for step in 0..126_000 {
+            let x = -126.0 + step as f32 * 0.001;
+            let exact = f64::from(x).exp2();
+            worst = worst.max(((f64::from(exp2(x)) - exact) / exact).abs());
+        }
+        assert!(worst < 2e-7, "largest relative error {worst:e}");
+        assert_eq!(exp2(0.0), 1.0);
+        assert!(exp2(-1e30) < 2e-38 && exp2(-1e30) >= 0.0);
+        let mut fours = [[-1.0, -2.0, 1.0, -1e30], [1.0, 0.0, -0.5, -3.0]];
+        let sum = exp2_all(&mut fours, 1.0);
+        assert!((sum - (0.25 + 0.125 + 1.0 + 1.0 + 0.5 + 0.5f32.powf(1.5) + 0.0625)).abs() < 1e-6);
+        assert_eq!(fours[1][..2], [1.0, 0.5]);
     }
 
     #[test]
@@ -86,6 +150,7 @@ mod tests {
                 (f64::from(sum) - exact.iter().sum::<f64>()).abs() < 1e-5,
                 "{length}"
             );
+            assert!((sum_of_exp(&values, most) - sum).abs() < 1e-6, "{length}");
         }
     }
 }

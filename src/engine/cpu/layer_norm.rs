@@ -1,13 +1,25 @@
 //! Layer normalisation (Ba et al. 2016, arXiv 1607.06450).
 
+use super::lanes::{F32x4, LANES, for_each_with};
 use super::parallel::{ROWS, add_partials, map, pieces};
 
 /// The mean and 1/√(variance + ε) of a row; the variance is that of the whole row (divided by d).
 fn moments(x: &[f32], epsilon: f32) -> (f32, f32) {
     let d = x.len() as f32;
-    let mean = x.iter().sum::<f32>() / d;
-    let variance = x.iter().map(|value| (value - mean) * (value - mean)).sum::<f32>() / d;
+    let mean = sum(x, |four| four) / d;
+    let shift = F32x4::splat(mean);
+    let variance = sum(x, |four| (four - shift) * (four - shift)) / d;
     (mean, 1.0 / (variance + epsilon).sqrt())
+}
+
+/// The sum of `of` of every value, four at a time.
+#[inline(always)]
+fn sum(x: &[f32], of: impl Fn(F32x4) -> F32x4) -> f32 {
+    let (fours, rest) = x.as_chunks::<LANES>();
+    let zero = F32x4::splat(0.0);
+    let sums = fours.iter().fold(zero, |sums, four| sums + of(F32x4::load(four)));
+    let rest = rest.iter().map(|value| of(F32x4::splat(*value)).to_array()[0]);
+    sums.sum() + rest.sum::<f32>()
 }
 
 /// `out[rows][d] = (x − mean) / √(variance + ε) · weight[d] + bias[d]`, row by row.
@@ -20,13 +32,11 @@ pub fn layer_norm(x: &[f32], weight: &[f32], bias: Option<&[f32]>, epsilon: f32,
             .zip(out.chunks_exact_mut(d))
         {
             let (mean, scale) = moments(x, epsilon);
-            for ((out, value), weight) in out.iter_mut().zip(x).zip(weight) {
-                *out = (value - mean) * scale * weight;
-            }
+            let (shift, factor) = (F32x4::splat(mean), F32x4::splat(scale));
+            out.copy_from_slice(x);
+            for_each_with(out, weight, |x, weight| (x - shift) * factor * weight);
             if let Some(bias) = bias {
-                for (out, bias) in out.iter_mut().zip(bias) {
-                    *out += bias;
-                }
+                for_each_with(out, bias, |x, bias| x + bias);
             }
         }
     });

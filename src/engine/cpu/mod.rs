@@ -8,6 +8,7 @@
 pub mod activation;
 pub mod attention;
 pub mod attention_backward;
+mod attention_tiles;
 pub mod capture;
 pub mod copy_qk;
 pub mod embed;
@@ -25,6 +26,7 @@ pub mod rotate;
 pub mod scores;
 pub mod smear;
 mod tables;
+mod tiles;
 mod train;
 
 pub use model::Model;

@@ -1,10 +1,10 @@
 use super::attention::Sizes;
 use super::capture::{capture_attention, capture_profile};
 use super::embed::embed;
-use super::layer::{Activations, norm};
+use super::layer::{Heads, finish, norm};
 use super::nll::{logits_of, nll};
-use super::parallel::map;
-use super::parameters::{self, Parameters};
+use super::parallel::{ROWS, map, pieces};
+use super::parameters::{self, Panels, Parameters};
 use super::tables::TablesF32;
 use crate::encoding::{Encoding, Window};
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
@@ -15,6 +15,7 @@ use crate::model::{Config, Weights};
 pub struct Model {
     config: Config,
     weights: Weights,
+    panels: Panels,
     /// The tables of the last length, as windows of one length mostly follow each other.
     tables: Option<(usize, TablesF32)>,
 }
@@ -28,6 +29,7 @@ impl Model {
         Ok(Self {
             config: config.clone(),
             weights: weights.clone(),
+            panels: Panels::new(config, &Parameters::new(config, weights)?),
             tables: None,
         })
     }
@@ -35,6 +37,10 @@ impl Model {
     /// The model's configuration.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(crate) fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     /// Replaces the encoding (by one with other settings) and the window; the weights stay.
@@ -50,20 +56,20 @@ impl Model {
     /// serve.
     pub fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
         let mut output = Output::default();
-        let hidden = self.hidden(batch, captures, &mut output)?;
-        let parameters = Parameters::new(&self.config, &self.weights)?;
+        let x = self.residual(batch, captures, &mut output)?;
+        let parameters = self.parameters()?;
+        let d = self.config.d_model;
         let targets: Vec<u32> = (0..batch.windows())
             .flat_map(|w| batch.targets(w))
             .copied()
             .collect();
         output.nll = vec![0.0; targets.len()];
-        nll(
-            &hidden,
-            parameters.output,
-            &targets,
-            &mut output.nll,
-            self.config.d_model,
-        );
+        pieces(&mut output.nll, ROWS, |index, losses| {
+            let x = &x[index * ROWS * d..][..losses.len() * d];
+            let mut hidden = vec![0.0; x.len()];
+            norm(&self.config, x, parameters.final_norm, &mut hidden);
+            nll(&hidden, parameters.output, &targets[index * ROWS..], losses, d);
+        });
         Ok(output)
     }
 
@@ -72,15 +78,26 @@ impl Model {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn logits(&mut self, batch: &Batch) -> Result<Vec<f32>, EngineError> {
-        let hidden = self.hidden(batch, &Captures::default(), &mut Output::default())?;
-        let parameters = Parameters::new(&self.config, &self.weights)?;
+        let x = self.residual(batch, &Captures::default(), &mut Output::default())?;
+        let parameters = self.parameters()?;
+        let mut hidden = vec![0.0; x.len()];
+        norm(&self.config, &x, parameters.final_norm, &mut hidden);
         let mut logits = vec![0.0; batch.windows() * batch.length() * self.config.vocabulary];
-        logits_of(&hidden, parameters.output, &mut logits, self.config.d_model);
+        logits_of(
+            &hidden,
+            parameters.output.weight,
+            &mut logits,
+            self.config.d_model,
+        );
         Ok(logits)
     }
 
-    /// The hidden state after the last norm, `[rows][d_model]`; captures go to `output`.
-    fn hidden(
+    fn parameters(&self) -> Result<Parameters<'_>, EngineError> {
+        Ok(Parameters::new(&self.config, &self.weights)?.with_panels(&self.panels))
+    }
+
+    /// The residual stream before the last norm, `[rows][d_model]`; captures go to `output`.
+    fn residual(
         &mut self,
         batch: &Batch,
         captures: &Captures,
@@ -95,7 +112,7 @@ impl Model {
         }
         let default = TablesF32::default();
         let tables = self.tables.as_ref().map_or(&default, |(_, tables)| tables);
-        let parameters = Parameters::new(config, &self.weights)?;
+        let parameters = Parameters::new(config, &self.weights)?.with_panels(&self.panels);
         let sizes = sizes(config, batch);
         let (d, rows) = (config.d_model, sizes.rows());
         let tokens: Vec<u32> = (0..batch.windows())
@@ -112,12 +129,12 @@ impl Model {
             &mut x,
             d,
         );
-        let mut now = Activations::new(config, tables, &sizes);
+        let mut heads = Heads::new(config, tables, &sizes);
         let thumbnail_side = captures.thumbnail_side(length);
         let (mut weight, mut entropy, mut thumbnails) = (Vec::new(), Vec::new(), Vec::new());
         for (index, layer) in parameters.layers.iter().enumerate() {
-            now.attend(config, layer, tables, &sizes, &mut x);
-            let (inputs, log_sum_exp) = (now.inputs(tables), &now.log_sum_exp);
+            heads.project_and_attend(config, layer, tables, &sizes, &x);
+            let (inputs, log_sum_exp) = (heads.inputs(tables), &heads.log_sum_exp);
             if captures.profile {
                 let layer = capture_profile(&inputs, log_sum_exp, &sizes);
                 weight.extend(layer.weight);
@@ -132,7 +149,7 @@ impl Model {
                 let data = capture_attention(&inputs, log_sum_exp, &sizes, chosen.head, side);
                 output.attention = Some(Raster { side, data });
             }
-            now.mlp(config, layer, &mut x);
+            finish(config, layer, &heads.attended, &mut x);
         }
         if captures.profile {
             let shape = (config.layers, config.heads, length);
@@ -144,9 +161,7 @@ impl Model {
             side,
             data: thumbnails,
         });
-        let mut normed = vec![0.0; rows * d];
-        norm(config, &x, parameters.final_norm, &mut normed);
-        Ok(normed)
+        Ok(x)
     }
 }
 

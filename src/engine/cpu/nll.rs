@@ -1,26 +1,29 @@
 //! From the last hidden state to the negative log likelihood of the targets.
 
 use super::exp;
+use super::linear::{Then, linear};
 use super::parallel::{pieces, pieces2};
+use super::parameters::Linear;
 use super::product::{Into, View, product};
 
-/// Rows whose logits are in memory at once, a thread.
-const ROWS: usize = 64;
+/// Rows whose logits are in memory at once, a thread: as many as stay in a small cache, or as `gemm` likes.
+const ROWS: usize = if cfg!(target_arch = "wasm32") { 16 } else { 64 };
 
-/// `nll[rows] = −ln softmax(hidden[rows][d] · output[V][d]ᵀ)[target]`, in nats. The logits of a few rows
-/// only are in memory at once.
-pub fn nll(hidden: &[f32], output: &[f32], targets: &[u32], nll: &mut [f32], d: usize) {
-    let vocabulary = output.len() / d;
+/// `nll[rows] = −ln softmax(hidden[rows][d] · output[V][d]ᵀ)[target]`, in nats; `output` has no bias. The
+/// logits of a few rows only are in memory at once.
+pub fn nll(hidden: &[f32], output: Linear, targets: &[u32], nll: &mut [f32], d: usize) {
+    let vocabulary = output.weight.len() / d;
     pieces(nll, ROWS, |index, nll| {
         let mut logits = vec![0.0; nll.len() * vocabulary];
-        logits_of(&hidden[index * ROWS * d..], output, &mut logits, d);
+        let hidden = &hidden[index * ROWS * d..];
+        linear(hidden, output, &mut logits, d, Then::Store);
         for ((nll, logits), &target) in nll
             .iter_mut()
-            .zip(logits.chunks_exact_mut(vocabulary))
+            .zip(logits.chunks_exact(vocabulary))
             .zip(&targets[index * ROWS..])
         {
-            let chosen = logits[target as usize];
-            *nll = softmax(logits) - chosen;
+            let most = exp::largest(logits, f32::MIN);
+            *nll = most + exp::sum_of_exp(logits, most).ln() - logits[target as usize];
         }
     });
 }

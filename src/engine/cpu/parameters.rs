@@ -1,3 +1,4 @@
+use super::linear::packed;
 use crate::engine::EngineError;
 use crate::model::{Config, Weights};
 
@@ -8,7 +9,7 @@ pub struct Parameters<'a> {
     pub layers: Vec<Layer<'a>>,
     pub final_norm: Norm<'a>,
     /// `[V][d_model]`; the token embedding where the two are tied.
-    pub output: &'a [f32],
+    pub output: Linear<'a>,
 }
 
 pub struct Layer<'a> {
@@ -32,7 +33,20 @@ pub struct Norm<'a> {
 pub struct Linear<'a> {
     /// `[out][in]`
     pub weight: &'a [f32],
+    /// The same in panels of outputs, where it was [packed](super::linear::packed).
+    pub panels: Option<&'a [f32]>,
     pub bias: Option<&'a [f32]>,
+}
+
+impl<'a> Linear<'a> {
+    /// A layer whose weight lies as in the checkpoint.
+    pub fn unpacked(weight: &'a [f32], bias: Option<&'a [f32]>) -> Self {
+        Self {
+            weight,
+            panels: None,
+            bias,
+        }
+    }
 }
 
 /// # Errors
@@ -79,13 +93,11 @@ impl<'a> Parameters<'a> {
             })
         };
         let linear = |name: String| -> Result<Linear<'a>, EngineError> {
-            Ok(Linear {
-                weight: get(format!("{name}.weight"))?,
-                bias: config
-                    .linear_bias
-                    .then(|| get(format!("{name}.bias")))
-                    .transpose()?,
-            })
+            let bias = config.linear_bias.then(|| get(format!("{name}.bias")));
+            Ok(Linear::unpacked(
+                get(format!("{name}.weight"))?,
+                bias.transpose()?,
+            ))
         };
         let layer = |index: usize| -> Result<Layer<'a>, EngineError> {
             Ok(Layer {
@@ -110,7 +122,46 @@ impl<'a> Parameters<'a> {
             token_embedding: get("token_embedding.weight".into())?,
             layers: (0..config.layers).map(layer).collect::<Result<_, _>>()?,
             final_norm: norm("final_norm".into())?,
-            output: get(output.into())?,
+            output: Linear::unpacked(get(output.into())?, None),
         })
+    }
+
+    /// With weights that were packed.
+    pub fn with_panels(mut self, panels: &'a Panels) -> Self {
+        for (layer, panels) in self.layers.iter_mut().zip(&panels.layers) {
+            let linears = [&mut layer.qkv, &mut layer.out, &mut layer.up, &mut layer.down];
+            for (linear, panels) in linears.into_iter().zip(panels) {
+                linear.panels = Some(panels);
+            }
+        }
+        self.output.panels = panels.output.as_deref();
+        self
+    }
+}
+
+/// The weights of a model's products as the browser's kernel takes them, packed once. Natively there are none:
+/// `gemm` takes weights as they are.
+#[derive(Debug, Default)]
+pub struct Panels {
+    /// Of qkv, out, up and down.
+    layers: Vec<[Vec<f32>; 4]>,
+    output: Option<Vec<f32>>,
+}
+
+impl Panels {
+    /// Packs what [`linear`](super::linear::linear) and [`nll`](super::nll::nll) will multiply by.
+    pub fn new(config: &Config, parameters: &Parameters) -> Self {
+        if cfg!(not(target_arch = "wasm32")) {
+            return Self::default();
+        }
+        let (d, d_ff) = (config.d_model, config.d_ff);
+        let layer = |layer: &Layer| {
+            [(layer.qkv, d), (layer.out, d), (layer.up, d), (layer.down, d_ff)]
+                .map(|(linear, inputs)| packed(linear.weight, inputs))
+        };
+        Self {
+            layers: parameters.layers.iter().map(layer).collect(),
+            output: Some(packed(parameters.output.weight, d)),
+        }
     }
 }

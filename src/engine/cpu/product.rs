@@ -1,8 +1,7 @@
-//! Matrix products on one thread: natively by the `gemm` crate, in the browser by a small
-//! register-tiled kernel that the compiler turns into SIMD128.
+//! Matrix products on one thread: natively by the `gemm` crate, in the browser by [tiles](super::tiles).
 
 #[cfg(any(target_arch = "wasm32", test))]
-use super::lanes::{F32x4, LANES};
+use super::tiles::{by_panels, pack};
 
 /// A matrix somewhere in a slice.
 #[derive(Clone, Copy)]
@@ -31,9 +30,8 @@ impl<'a> View<'a> {
         }
     }
 
-    #[cfg(any(target_arch = "wasm32", test))]
     #[inline(always)]
-    fn at(&self, row: usize, column: usize) -> f32 {
+    pub(super) fn at(&self, row: usize, column: usize) -> f32 {
         self.data[row * self.row_stride + column * self.column_stride]
     }
 
@@ -113,12 +111,8 @@ fn by_gemm(
     }
 }
 
-/// Columns of a tile: four SIMD128 registers. Two rows of four fill the register file without spilling;
-/// larger tiles were measured slower in WebAssembly.
-#[cfg(any(target_arch = "wasm32", test))]
-const COLUMNS: usize = 16;
-
-/// The product by tiles of 2 × 16; the right matrix is packed into panels of 16 columns.
+/// The product by tiles; the right matrix is packed first. For one that stays the same, such as a weight, see
+/// [`by_panels`].
 #[cfg(any(target_arch = "wasm32", test))]
 fn by_tiles(
     (m, n, k): (usize, usize, usize),
@@ -129,66 +123,23 @@ fn by_tiles(
     out_stride: usize,
     into: Into,
 ) {
-    let mut panel = vec![0.0; k * COLUMNS];
-    let mut rows = vec![0.0; 2 * k];
-    for column in (0..n).step_by(COLUMNS) {
-        let width = COLUMNS.min(n - column);
-        for (depth, line) in panel.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
-            if rhs.column_stride == 1 {
-                let start = depth * rhs.row_stride + column;
-                line[..width].copy_from_slice(&rhs.data[start..start + width]);
-            } else {
-                for (offset, value) in line[..width].iter_mut().enumerate() {
-                    *value = rhs.at(depth, column + offset);
-                }
-            }
-            line[width..].fill(0.0);
-        }
-        let mut row = 0;
-        while row < m {
-            let height = 2.min(m - row);
-            // The two rows interleaved, so that the kernel reads both from one place.
-            for depth in 0..k {
-                rows[2 * depth] = lhs.at(row, depth);
-                rows[2 * depth + 1] = lhs.at(row + height - 1, depth);
-            }
-            let sums = tile(rows.as_chunks::<2>().0, panel.as_chunks::<COLUMNS>().0);
-            for (offset, sum) in sums.iter().enumerate().take(height) {
-                let start = (row + offset) * out_stride + column;
-                for (target, value) in out[start..start + width].iter_mut().zip(sum) {
-                    *target = factor * value + if into == Into::Add { *target } else { 0.0 };
-                }
-            }
-            row += height;
+    let mut panels = Vec::new();
+    pack(rhs, (k, n), &mut panels);
+    if factor != 1.0 {
+        for value in &mut panels {
+            *value *= factor;
         }
     }
-}
-
-/// `[2][16]` sums over the depth, in eight registers.
-#[cfg(any(target_arch = "wasm32", test))]
-#[inline(always)]
-fn tile(rows: &[[f32; 2]], panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; 2] {
-    let mut sums = [[F32x4::splat(0.0); COLUMNS / LANES]; 2];
-    for ([first, second], line) in rows.iter().zip(panel) {
-        let (first, second) = (F32x4::splat(*first), F32x4::splat(*second));
-        let four: &[[f32; LANES]] = line.as_chunks().0;
-        macro_rules! columns {
-            ($($index:literal)*) => {$(
-                let column = F32x4::load(&four[$index]);
-                sums[0][$index] = sums[0][$index] + first * column;
-                sums[1][$index] = sums[1][$index] + second * column;
-            )*};
-        }
-        // Written out, as loops over registers are not unrolled in a module that is optimised for size.
-        columns!(0 1 2 3);
-    }
-    let mut out = [[0.0; COLUMNS]; 2];
-    for (out, sums) in out.iter_mut().zip(sums) {
-        for (four, sum) in out.as_chunks_mut().0.iter_mut().zip(sums) {
-            *four = sum.to_array();
-        }
-    }
-    out
+    let copied: Vec<f32>;
+    let lhs = if lhs.column_stride == 1 {
+        (lhs.data, lhs.row_stride)
+    } else {
+        copied = (0..m)
+            .flat_map(|row| (0..k).map(move |depth| lhs.at(row, depth)))
+            .collect();
+        (&copied[..], k)
+    };
+    by_panels((m, n, k), lhs, &panels, None, (out, out_stride), into);
 }
 
 #[cfg(test)]

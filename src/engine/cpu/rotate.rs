@@ -1,5 +1,6 @@
 //! Turning pairs of dimensions of queries and keys (rotary and its relatives).
 
+use super::lanes::{F32x4, LANES};
 use super::parallel::{ROWS, pieces};
 use super::tables::RotationF32;
 use crate::encoding::Pairing;
@@ -32,6 +33,10 @@ pub fn rotate(qk: &mut [f32], width: usize, rotation: &RotationF32, heads: usize
             for (part, [cos, sin]) in row.chunks_exact_mut(d_model).zip(parts) {
                 let (cos, sin) = (&cos[at.clone()], &sin[at.clone()]);
                 for head in part.chunks_exact_mut(d_head) {
+                    if rotation.pairing == Pairing::Halves && pairs % LANES == 0 {
+                        turn_halves(head, cos, sin, sign);
+                        continue;
+                    }
                     for pair in 0..pairs {
                         let (first, second) = match rotation.pairing {
                             Pairing::Halves => (pair, pair + pairs),
@@ -46,6 +51,24 @@ pub fn rotate(qk: &mut [f32], width: usize, rotation: &RotationF32, heads: usize
             }
         }
     });
+}
+
+/// Turns pairs that stand half a rotated width apart, four at a time.
+fn turn_halves(head: &mut [f32], cos: &[f32], sin: &[f32], sign: f32) {
+    let (first, rest) = head.split_at_mut(cos.len());
+    let fours = first
+        .as_chunks_mut::<LANES>()
+        .0
+        .iter_mut()
+        .zip(rest.as_chunks_mut::<LANES>().0);
+    let angles = cos.as_chunks().0.iter().zip(sin.as_chunks().0);
+    let sign = F32x4::splat(sign);
+    for ((first, second), (cos, sin)) in fours.zip(angles) {
+        let (a, b) = (F32x4::load(first), F32x4::load(second));
+        let (cos, sin) = (F32x4::load(cos), sign * F32x4::load(sin));
+        *first = (a * cos - b * sin).to_array();
+        *second = (a * sin + b * cos).to_array();
+    }
 }
 
 #[cfg(test)]
@@ -67,9 +90,14 @@ mod tests {
 
     #[test]
     fn queries_and_keys_are_turned_by_their_own_tables_and_nothing_else_is() {
-        let (windows, length, heads, d_head, pairs) = (2, 70, 3, 5, 2);
-        let d = heads * d_head;
-        for (pairing, width) in [(Pairing::Halves, 3 * d), (Pairing::Interleaved, 2 * d)] {
+        let (windows, length, heads) = (2, 70, 3);
+        for (pairing, parts, d_head, pairs) in [
+            (Pairing::Halves, 3, 5, 2),
+            (Pairing::Halves, 3, 19, 8),
+            (Pairing::Interleaved, 2, 5, 2),
+        ] {
+            let d = heads * d_head;
+            let width = parts * d;
             let rotation = rotation(length, pairs, pairing);
             let before = numbers(windows * length * width, 5);
             let mut after = before.clone();

@@ -122,7 +122,14 @@ impl Trainee {
 
         let mut nll = vec![0.0; rows];
         let mut dlogits = vec![0.0; rows * config.vocabulary];
-        nll_backward(&hidden, parameters.output, &targets, &mut nll, &mut dlogits, d);
+        nll_backward(
+            &hidden,
+            parameters.output.weight,
+            &targets,
+            &mut nll,
+            &mut dlogits,
+            d,
+        );
         let mut slots = Gradients(gradients);
         let output = if config.tied_output {
             "token_embedding.weight"
@@ -131,7 +138,7 @@ impl Trainee {
         };
         linear_backward_weight(&hidden, &dlogits, slots.of(output)?, d);
         let mut dhidden = vec![0.0; rows * d];
-        linear_backward_input(&dlogits, parameters.output, &mut dhidden, d);
+        linear_backward_input(&dlogits, parameters.output.weight, &mut dhidden, d);
         let mut dx = vec![0.0; rows * d];
         self.norm_backward(
             &x,
@@ -212,7 +219,7 @@ impl Trainee {
 
         let mut dattended = vec![0.0; rows * d];
         linear_back(
-            &now.attended,
+            &now.heads.attended,
             dx,
             layer.out,
             &to("attention.out"),
@@ -221,10 +228,10 @@ impl Trainee {
             slots,
         )?;
         let saved = Saved {
-            qkv: &now.qkv,
+            qkv: &now.heads.qkv,
             bias: tables.bias.as_deref(),
-            out: &now.attended,
-            log_sum_exp: &now.log_sum_exp,
+            out: &now.heads.attended,
+            log_sum_exp: &now.heads.log_sum_exp,
         };
         let mut dqkv = vec![0.0; rows * 3 * d];
         attention_backward(&saved, sizes, &dattended, &mut dqkv, dbias);
@@ -240,7 +247,7 @@ impl Trainee {
         }
         if let Some(raw) = layer.smear {
             let draw = slots.of(&to("attention.smear"))?;
-            smear_backward(&now.unsmeared, &shares(raw), sizes, &mut dqkv, draw);
+            smear_backward(&now.heads.unsmeared, &shares(raw), sizes, &mut dqkv, draw);
         }
         linear_back(
             &now.normed,

@@ -77,13 +77,7 @@ impl Uploaded {
             embedding: device.upload("embedding", parameters.token_embedding),
             layers: layers.collect(),
             final_norm: norm(parameters.final_norm),
-            output: linear(
-                Linear {
-                    weight: parameters.output,
-                    bias: None,
-                },
-                d,
-            ),
+            output: linear(parameters.output, d),
         }
     }
 

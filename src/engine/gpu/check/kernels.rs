@@ -3,6 +3,7 @@
 use super::{Difference, attention, keys, numbers, tokens};
 use crate::encoding::Pairing;
 use crate::engine::EngineError;
+use crate::engine::cpu::parameters::Linear;
 use crate::engine::cpu::{self, attention::Sizes};
 use crate::engine::gpu::device::Device;
 use crate::engine::gpu::kernels::{Kernels, Then, padded, transposed};
@@ -187,15 +188,15 @@ async fn linear(
     } else {
         cpu::linear::Then::Store
     };
-    cpu::linear::linear(&x, &weight, Some(&bias), &mut expected, inputs, store);
+    let layer = Linear::unpacked(&weight, Some(&bias));
+    cpu::linear::linear(&x, layer, &mut expected, inputs, store);
     let activation = match then {
         Then::Gelu => Some(Activation::Gelu),
         Then::GeluTanh => Some(Activation::GeluTanh),
         Then::Store | Then::Residual => None,
     };
     if let Some(kind) = activation {
-        let before = expected.clone();
-        cpu::activation::activation(kind, &before, &mut expected);
+        cpu::activation::activation(kind, &mut expected);
     }
     let mut shift = bias.clone();
     shift.resize(padded(outputs), 0.0);
@@ -221,7 +222,8 @@ async fn nll(
     );
     let targets = tokens(rows, vocabulary, 3);
     let mut expected = vec![0.0; rows];
-    cpu::nll::nll(&hidden, &output, &targets, &mut expected, 1);
+    let layer = Linear::unpacked(&output, None);
+    cpu::nll::nll(&hidden, layer, &targets, &mut expected, 1);
     let mut logits = vec![0.0; rows * vocabulary];
     cpu::nll::logits_of(&hidden, &output, &mut logits, 1);
     let (a, b) = (device.upload("", &logits), device.upload("", &targets));

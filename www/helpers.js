@@ -1,0 +1,104 @@
+// Workers beside the engine's own, which take a share of what the CPU computes: the engine's side of them, and
+// theirs. They share no memory; what they say goes through a port of each.
+import { Share, initSync } from "../pkg/engine.js";
+
+/** What the engine knows of its helpers; the library calls `count`, `load`, `forget` and `run`. */
+export class Helpers {
+  constructor() {
+    /** Those that have said that they are ready. @type {Helper[]} */
+    this.ready = [];
+    /** What a helper has to be told that comes late. @type {Map<number, object>} */
+    this.models = new Map();
+  }
+
+  /** Takes the port of a new helper, and gives it the module. */
+  add(id, port, module) {
+    const helper = new Helper(id, port);
+    helper.onReady = () => {
+      for (const message of this.models.values()) port.postMessage(message);
+      this.ready.push(helper);
+    };
+    port.postMessage({ kind: "module", module });
+  }
+
+  /** A helper has died: what it had is done elsewhere. */
+  lose(id) {
+    this.ready.find((helper) => helper.id === id)?.fail("it died");
+    this.ready = this.ready.filter((helper) => helper.id !== id);
+  }
+
+  get count() {
+    return this.ready.length;
+  }
+
+  load(model, config, shapes, weights) {
+    const message = { kind: "load", model, config, shapes, weights };
+    this.models.set(model, message);
+    for (const { port } of this.ready) port.postMessage(message);
+  }
+
+  forget(model) {
+    this.models.delete(model);
+    for (const { port } of this.ready) port.postMessage({ kind: "forget", model });
+  }
+
+  run(helper, model, config, tokens, windows) {
+    return this.ready[helper].run({ kind: "run", model, config, tokens, windows });
+  }
+}
+
+/** One helper, seen from the engine. */
+class Helper {
+  constructor(id, port) {
+    this.id = id;
+    this.port = port;
+    this.next = 0;
+    /** Promises that it has not kept yet, by number. @type {Map<number, {resolve: Function, reject: Function}>} */
+    this.pending = new Map();
+    port.onmessage = ({ data }) => {
+      if (data.kind === "ready") return this.onReady();
+      const { resolve, reject } = this.pending.get(data.number) ?? {};
+      this.pending.delete(data.number);
+      if (data.losses) resolve?.(data.losses);
+      else reject?.(data.error);
+    };
+  }
+
+  run(message) {
+    const number = this.next++;
+    // The library hands over a view of its memory.
+    const tokens = message.tokens.slice();
+    this.port.postMessage({ ...message, tokens, number }, [tokens.buffer]);
+    return new Promise((resolve, reject) => this.pending.set(number, { resolve, reject }));
+  }
+
+  fail(reason) {
+    for (const { reject } of this.pending.values()) reject(reason);
+    this.pending.clear();
+  }
+}
+
+/** Makes this worker a helper: from here on it does what comes through the port. */
+export function help(port) {
+  /** @type {Share} */
+  let share;
+  port.onmessage = ({ data }) => {
+    const { kind, number, model, config, shapes, weights, tokens, windows } = data;
+    if (kind === "module") {
+      initSync({ module: data.module });
+      share = new Share();
+      port.postMessage({ kind: "ready" });
+      return;
+    }
+    try {
+      if (kind === "load") share.load(model, config, shapes, weights);
+      else if (kind === "forget") share.forget(model);
+      else {
+        const losses = share.run(model, config, tokens, windows);
+        port.postMessage({ number, losses }, [losses.buffer]);
+      }
+    } catch (error) {
+      port.postMessage({ number, error: String(error?.message ?? error) });
+    }
+  };
+}
