@@ -58,6 +58,27 @@ fn losses_equal_the_public_models() {
 }
 
 #[test]
+fn predictions_that_are_not_wanted_change_nothing_of_the_others() {
+    for golden in golden_models() {
+        let mut model = cpu(&golden);
+        for sequence in &golden.sequences {
+            let batch = sequence.batch();
+            let run = |model: &mut Model, batch| model.forward(&batch, &Captures::default()).unwrap().nll;
+            let all = run(&mut model, batch.clone());
+            for count in [1, 5, batch.length() - 1, batch.length(), batch.length() + 1] {
+                let some = run(&mut model, batch.clone().scoring(count));
+                let first = batch.length().saturating_sub(count);
+                let wanted = |nll: &[f32]| f64s(&nll[first..]);
+                let difference = largest_difference(&wanted(&some), &wanted(&all));
+                // `gemm` takes few rows otherwise than many.
+                assert!(difference < 5e-6, "{}, {count}: {difference}", golden.name);
+                assert_eq!(some.len(), all.len());
+            }
+        }
+    }
+}
+
+#[test]
 fn logits_equal_the_public_models() {
     for golden in golden_models() {
         let mut model = cpu(&golden);

@@ -115,10 +115,9 @@ export class Engine {
     this.tell("verdict");
   }
 
-  /** Starts workers beside the engine's, as many as the machine has cores for. Without them, or when one dies,
-   * the engine does all itself. */
-  async help(worker) {
-    for (let id = 0; id < helperCount(navigator.hardwareConcurrency); id++) {
+  /** Starts workers beside the engine's. Without them, or when one dies, the engine does all itself. */
+  async help(worker, count) {
+    for (let id = 0; id < count; id++) {
       const helper = await makeWorker().catch(() => null);
       if (worker !== this.worker) helper?.terminate();
       if (worker !== this.worker || !helper) return;
@@ -176,7 +175,7 @@ export class Engine {
         this.verdict = message.verdict;
         return this.tell("verdict");
       case "help-wanted":
-        this.help(this.worker);
+        this.help(this.worker, message.count);
         return;
       case "need": {
         const file = bytes(message.name);
@@ -277,9 +276,6 @@ export class Engine {
     return this.run(runKey(settings));
   }
 }
-
-/** Helpers beside the engine's worker: all cores where there are two, else all but one, which is the page's. */
-const helperCount = (cores = 1) => (cores <= 2 ? cores - 1 : Math.min(cores - 2, 7));
 
 /** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
 async function makeWorker() {

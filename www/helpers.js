@@ -2,6 +2,10 @@
 // theirs. They share no memory; what they say goes through a port of each.
 import { Share, initSync } from "../pkg/engine.js";
 
+/** Workers that the CPU engine has with its own: all cores where there are two, else all but one, which is the
+ * page's. */
+export const coresUsed = (cores = 1) => (cores <= 2 ? cores : Math.min(cores - 1, 8));
+
 /** What the engine knows of its helpers; the library calls `count`, `load`, `forget` and `run`. */
 export class Helpers {
   constructor() {
@@ -18,13 +22,16 @@ export class Helpers {
       for (const message of this.models.values()) port.postMessage(message);
       this.ready.push(helper);
     };
+    // After a trap its memory is not to be trusted.
+    helper.onFailure = () => this.lose(id);
     port.postMessage({ kind: "module", module });
   }
 
   /** A helper has died: what it had is done elsewhere. */
   lose(id) {
-    this.ready.find((helper) => helper.id === id)?.fail("it died");
-    this.ready = this.ready.filter((helper) => helper.id !== id);
+    const lost = this.ready.find((helper) => helper.id === id);
+    this.ready = this.ready.filter((helper) => helper !== lost);
+    lost?.fail("it died");
   }
 
   get count() {
@@ -42,8 +49,8 @@ export class Helpers {
     for (const { port } of this.ready) port.postMessage({ kind: "forget", model });
   }
 
-  run(helper, model, config, tokens, windows) {
-    return this.ready[helper].run({ kind: "run", model, config, tokens, windows });
+  run(helper, model, config, tokens, windows, counted) {
+    return this.ready[helper].run({ kind: "run", model, config, tokens, windows, counted });
   }
 }
 
@@ -59,8 +66,9 @@ class Helper {
       if (data.kind === "ready") return this.onReady();
       const { resolve, reject } = this.pending.get(data.number) ?? {};
       this.pending.delete(data.number);
-      if (data.losses) resolve?.(data.losses);
-      else reject?.(data.error);
+      if (data.losses) return resolve?.(data.losses);
+      reject?.(data.error);
+      this.onFailure();
     };
   }
 
@@ -83,7 +91,7 @@ export function help(port) {
   /** @type {Share} */
   let share;
   port.onmessage = ({ data }) => {
-    const { kind, number, model, config, shapes, weights, tokens, windows } = data;
+    const { kind, number, model, config, shapes, weights, tokens, windows, counted } = data;
     if (kind === "module") {
       initSync({ module: data.module });
       share = new Share();
@@ -94,7 +102,7 @@ export function help(port) {
       if (kind === "load") share.load(model, config, shapes, weights);
       else if (kind === "forget") share.forget(model);
       else {
-        const losses = share.run(model, config, tokens, windows);
+        const losses = share.run(model, config, tokens, windows, counted);
         port.postMessage({ number, losses }, [losses.buffer]);
       }
     } catch (error) {

@@ -5,7 +5,7 @@ import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory, clean } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
 import { Files } from "./files.js";
-import { Helpers, help } from "./helpers.js";
+import { Helpers, coresUsed, help } from "./helpers.js";
 
 /** Tokens scored at every length, at most. */
 const SCORED_MAX = 65_536;
@@ -17,6 +17,8 @@ const GPU_FAILED = "the GPU failed";
 
 /** @type {Laboratory} */
 let laboratory;
+/** The engine's module, which helpers get as it is. @type {WebAssembly.Module} */
+let module;
 /** What views want, by id. @type {Map<number, any>} */
 const wants = new Map();
 /** Files that could not be had; asked for again only when the reader says so. */
@@ -51,7 +53,7 @@ self.addEventListener("message", ({ data }) => {
       help(data.port);
       return;
     case "helper":
-      helpers.add(data.id, data.port, init.__wbindgen_wasm_module);
+      helpers.add(data.id, data.port, module);
       return;
     case "helper-lost":
       helpers.lose(data.id);
@@ -115,7 +117,7 @@ function wake() {
 async function start(engine) {
   files.models().then((models) => post({ kind: "models", models: [...models.values()] }));
   try {
-    const module = files.places["engine.wasm"] ?? (await files.read("engine.wasm"));
+    module = await compiled(files.places["engine.wasm"]);
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine, helpers);
@@ -126,6 +128,15 @@ async function start(engine) {
     return;
   }
   wake();
+}
+
+/** The engine's module from its place; the offline file carries it. */
+async function compiled(place) {
+  if (!place) return WebAssembly.compile(await files.read("engine.wasm"));
+  const response = await fetch(place);
+  // Servers that do not know the type of a module are forgiven.
+  const isTyped = response.headers.get("content-type")?.startsWith("application/wasm");
+  return isTyped || !response.ok ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** The wants of a kind, the newest first. */
@@ -251,6 +262,8 @@ function plan({ run, text, past, max, windows, stride }) {
   // A stride must fit into a window.
   const shortest = isSliding ? Math.max(SHORTEST, 2 ** Math.ceil(Math.log2(stride))) : SHORTEST;
   const settings = { text, shortest, longest: Math.max(max, shortest), scored_max: isSliding ? SLIDING_SCORED_MAX : SCORED_MAX };
+  // On the CPU windows are shared out among workers; a step of one would leave the others idle.
+  if (isOnCpu()) settings.together = coresUsed(navigator.hardwareConcurrency);
   if (isSliding) settings.protocol = { sliding: { stride } };
   try {
     const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));
@@ -316,11 +329,13 @@ async function listClaims() {
   return true;
 }
 
+const isOnCpu = () => JSON.parse(laboratory.verdict()).engine === "cpu";
+
 /** Asks the page for helpers when there is a measurement for them; one attention needs none. */
 function askForHelp() {
-  if (hasAskedForHelp || JSON.parse(laboratory.verdict()).engine !== "cpu") return;
+  if (hasAskedForHelp || !isOnCpu()) return;
   hasAskedForHelp = true;
-  post({ kind: "help-wanted" });
+  post({ kind: "help-wanted", count: coresUsed(navigator.hardwareConcurrency) - 1 });
 }
 
 async function stepClaim([id, { claim }]) {

@@ -10,6 +10,8 @@ pub struct Batch {
     tokens: Vec<u32>,
     windows: usize,
     length: usize,
+    /// Positions before this one are context only.
+    first_scored: usize,
 }
 
 impl Batch {
@@ -29,7 +31,20 @@ impl Batch {
             tokens,
             windows,
             length,
+            first_scored: 0,
         })
+    }
+
+    /// The same, of which only the last `count` predictions of each window are wanted: the losses of the others
+    /// may be 0.
+    pub fn scoring(mut self, count: usize) -> Self {
+        self.first_scored = self.length.saturating_sub(count);
+        self
+    }
+
+    /// The first position of a window whose loss is wanted.
+    pub fn first_scored(&self) -> usize {
+        self.first_scored
     }
 
     /// Number of windows, B.
@@ -66,7 +81,7 @@ impl Batch {
                 Self {
                     tokens: part.to_vec(),
                     windows,
-                    length: self.length,
+                    ..*self
                 }
             })
             .collect()

@@ -27,6 +27,7 @@ extern "C" {
         config: &str,
         tokens: &[u32],
         windows: usize,
+        counted: usize,
     ) -> Promise;
 }
 
@@ -61,10 +62,12 @@ impl Pool for Helpers {
             &written(config),
             batch.tokens(),
             batch.windows(),
+            batch.length() - batch.first_scored(),
         );
         Box::pin(async move {
             let losses = JsFuture::from(promise).await;
-            let losses = losses.map_err(|error| EngineError::Helper(format!("{error:?}")))?;
+            let losses =
+                losses.map_err(|error| EngineError::Helper(error.as_string().unwrap_or_default()))?;
             Ok(losses.unchecked_into::<Float32Array>().to_vec())
         })
     }
@@ -111,7 +114,8 @@ impl Share {
         self.models.retain(|(number, ..)| *number != model);
     }
 
-    /// One loss a target, in nats, of windows of equal length, `[windows][T + 1]` tokens. The configuration
+    /// One loss a target, in nats, of windows of equal length, `[windows][T + 1]` tokens, of each of which the last
+    /// `counted` are wanted. The configuration
     /// says what has changed since the model was loaded: its encoding and its window.
     ///
     /// # Errors
@@ -122,6 +126,7 @@ impl Share {
         config: String,
         tokens: Vec<u32>,
         windows: usize,
+        counted: usize,
     ) -> Result<Vec<f32>, JsError> {
         let found = self.models.iter_mut().find(|(number, ..)| *number == model);
         let (_, known, model) = found.ok_or_else(|| JsError::new("the model is not there"))?;
@@ -131,7 +136,7 @@ impl Share {
             *known = config;
         }
         let length = (tokens.len() / windows.max(1)).saturating_sub(1);
-        let batch = Batch::new(tokens, windows, length)?;
+        let batch = Batch::new(tokens, windows, length)?.scoring(counted);
         Ok(model.forward(&batch, &Captures::default())?.nll)
     }
 }

@@ -40,6 +40,17 @@ impl Sizes {
 /// `out[rows][d_model]`, the weighted sums of the values, and `log_sum_exp[rows][H]` of the scores, which
 /// the captures and the backward pass start from.
 pub fn attention(inputs: &Inputs, sizes: &Sizes, out: &mut [f32], log_sum_exp: &mut [f32]) {
+    attention_from(0, inputs, sizes, out, log_sum_exp);
+}
+
+/// The same for the queries from position `first` on; what is written of those before is not defined.
+pub fn attention_from(
+    first: usize,
+    inputs: &Inputs,
+    sizes: &Sizes,
+    out: &mut [f32],
+    log_sum_exp: &mut [f32],
+) {
     let (length, heads) = (sizes.length, sizes.heads);
     let d_model = sizes.d_model();
     let biases = attention_tiles::biases(inputs.bias, sizes);
@@ -52,6 +63,9 @@ pub fn attention(inputs: &Inputs, sizes: &Sizes, out: &mut [f32], log_sum_exp: &
             let lse = (lse, QUERIES * heads);
             if inputs.far.is_some() {
                 pieces2(out, lse, |block, out, lse| {
+                    if (block + 1) * QUERIES <= first {
+                        return;
+                    }
                     for head in 0..heads {
                         let (out, lse) = (&mut out[head * sizes.d_head..], &mut lse[head..]);
                         attend(&inputs, sizes, head, block * QUERIES, out, lse);
@@ -62,6 +76,9 @@ pub fn attention(inputs: &Inputs, sizes: &Sizes, out: &mut [f32], log_sum_exp: &
             let packed = Packed::new(inputs.qkv, sizes);
             pieces2(out, lse, |block, out, lse| {
                 let first_query = block * QUERIES;
+                if first_query + QUERIES <= first {
+                    return;
+                }
                 let rows = first_query..length.min(first_query + QUERIES);
                 let qkv = &inputs.qkv[rows.start * 3 * d_model..rows.end * 3 * d_model];
                 let mut scratch = Scratch::new(sizes);

@@ -1,5 +1,5 @@
 use super::activation::activation;
-use super::attention::{Sizes, attention};
+use super::attention::{Sizes, attention_from};
 use super::copy_qk::copy_qk;
 use super::layer_norm::layer_norm;
 use super::linear::{Then, linear};
@@ -54,8 +54,16 @@ impl Heads {
         }
     }
 
-    /// From queries, keys and values as they were projected to what every head attends to.
-    pub fn attend(&mut self, config: &Config, layer: &Layer, tables: &TablesF32, sizes: &Sizes) {
+    /// From queries, keys and values as they were projected to what every head attends to, at the positions from
+    /// `first` on.
+    pub fn attend(
+        &mut self,
+        config: &Config,
+        layer: &Layer,
+        tables: &TablesF32,
+        sizes: &Sizes,
+        first: usize,
+    ) {
         let (d, heads, d_head) = (config.d_model, config.heads, config.d_head());
         if let Some(raw) = layer.smear {
             copy_qk(&self.qkv, d, &mut self.unsmeared);
@@ -69,12 +77,13 @@ impl Heads {
             rotate(&mut self.qkv, 3 * d, rotation, heads, d_head, Turn::Forward);
         }
         let (mut attended, mut log_sum_exp) = (take(&mut self.attended), take(&mut self.log_sum_exp));
-        attention(&self.inputs(tables), sizes, &mut attended, &mut log_sum_exp);
+        let inputs = self.inputs(tables);
+        attention_from(first, &inputs, sizes, &mut attended, &mut log_sum_exp);
         (self.attended, self.log_sum_exp) = (attended, log_sum_exp);
     }
 
     /// The first half of a layer without what only training keeps: queries, keys and values of `x[rows][d]`,
-    /// some rows after the others, and their attention.
+    /// some rows after the others, and the attention of positions from `first` on.
     pub fn project_and_attend(
         &mut self,
         config: &Config,
@@ -82,6 +91,7 @@ impl Heads {
         tables: &TablesF32,
         sizes: &Sizes,
         x: &[f32],
+        first: usize,
     ) {
         let d = config.d_model;
         pieces(&mut self.qkv, ROWS * 3 * d, |index, qkv| {
@@ -90,7 +100,7 @@ impl Heads {
             norm(config, x, layer.attention_norm, &mut normed);
             linear(&normed, layer.qkv, qkv, d, Then::Store);
         });
-        self.attend(config, layer, tables, sizes);
+        self.attend(config, layer, tables, sizes, first);
     }
 }
 
@@ -144,7 +154,7 @@ impl Activations {
         let d = config.d_model;
         norm(config, x, layer.attention_norm, &mut self.normed);
         linear(&self.normed, layer.qkv, &mut self.heads.qkv, d, Then::Store);
-        self.heads.attend(config, layer, tables, sizes);
+        self.heads.attend(config, layer, tables, sizes, 0);
         linear(&self.heads.attended, layer.out, x, d, Then::Residual);
     }
 

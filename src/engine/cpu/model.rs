@@ -64,12 +64,20 @@ impl Model {
             .copied()
             .collect();
         output.nll = vec![0.0; targets.len()];
-        pieces(&mut output.nll, ROWS, |index, losses| {
-            let x = &x[index * ROWS * d..][..losses.len() * d];
-            let mut hidden = vec![0.0; x.len()];
-            norm(&self.config, x, parameters.final_norm, &mut hidden);
-            nll(&hidden, parameters.output, &targets[index * ROWS..], losses, d);
-        });
+        each_window(
+            &mut output.nll,
+            (batch.length(), 1),
+            batch.first_scored(),
+            |from, losses| {
+                pieces(losses, ROWS, |index, losses| {
+                    let from = from + index * ROWS;
+                    let x = &x[from * d..][..losses.len() * d];
+                    let mut hidden = vec![0.0; x.len()];
+                    norm(&self.config, x, parameters.final_norm, &mut hidden);
+                    nll(&hidden, parameters.output, &targets[from..], losses, d);
+                });
+            },
+        );
         Ok(output)
     }
 
@@ -133,7 +141,12 @@ impl Model {
         let thumbnail_side = captures.thumbnail_side(length);
         let (mut weight, mut entropy, mut thumbnails) = (Vec::new(), Vec::new(), Vec::new());
         for (index, layer) in parameters.layers.iter().enumerate() {
-            heads.project_and_attend(config, layer, tables, &sizes, &x);
+            // What is wanted of the last layer is its losses; before it every position is a key of others.
+            let first = match index + 1 == config.layers && *captures == Captures::default() {
+                true => batch.first_scored(),
+                false => 0,
+            };
+            heads.project_and_attend(config, layer, tables, &sizes, &x, first);
             let (inputs, log_sum_exp) = (heads.inputs(tables), &heads.log_sum_exp);
             if captures.profile {
                 let layer = capture_profile(&inputs, log_sum_exp, &sizes);
@@ -149,7 +162,9 @@ impl Model {
                 let data = capture_attention(&inputs, log_sum_exp, &sizes, chosen.head, side);
                 output.attention = Some(Raster { side, data });
             }
-            finish(config, layer, &heads.attended, &mut x);
+            each_window(&mut x, (length, d), first, |from, x| {
+                finish(config, layer, &heads.attended[from * d..], x);
+            });
         }
         if captures.profile {
             let shape = (config.layers, config.heads, length);
@@ -163,6 +178,22 @@ impl Model {
         });
         Ok(x)
     }
+}
+
+/// Calls `work(row, values)` with the rows of every window from position `first` on, of which `row` is the first:
+/// all at once where that is all. A window has `length` rows of `width` values.
+fn each_window(
+    values: &mut [f32],
+    (length, width): (usize, usize),
+    first: usize,
+    work: impl Fn(usize, &mut [f32]) + Sync + Send,
+) {
+    if first == 0 {
+        return work(0, values);
+    }
+    pieces(values, length * width, |window, values| {
+        work(window * length + first, &mut values[first * width..]);
+    });
 }
 
 /// The sizes of every attention layer of a forward.

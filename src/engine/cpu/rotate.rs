@@ -33,7 +33,7 @@ pub fn rotate(qk: &mut [f32], width: usize, rotation: &RotationF32, heads: usize
             for (part, [cos, sin]) in row.chunks_exact_mut(d_model).zip(parts) {
                 let (cos, sin) = (&cos[at.clone()], &sin[at.clone()]);
                 for head in part.chunks_exact_mut(d_head) {
-                    if rotation.pairing == Pairing::Halves && pairs % LANES == 0 {
+                    if rotation.pairing == Pairing::Halves && pairs.is_multiple_of(LANES) {
                         turn_halves(head, cos, sin, sign);
                         continue;
                     }

@@ -64,7 +64,7 @@ pub fn halves(line: &Line) -> (F32x4, F32x4) {
 
 /// `out[m][n] = (out +) (bias[n] +) lhs[m][k] · rhs[k][n]`, rhs in panels as [`pack`] makes them. Rows of `lhs`
 /// begin `lhs_stride` values apart, those of `out` `out_stride`.
-#[allow(clippy::too_many_arguments)]
+#[inline(never)]
 pub fn by_panels(
     (m, n, k): (usize, usize, usize),
     (lhs, lhs_stride): (&[f32], usize),

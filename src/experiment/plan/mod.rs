@@ -27,6 +27,8 @@ pub struct Plan {
     protocol: Protocol,
     block: usize,
     scored: usize,
+    /// How many windows a step may have however long they are.
+    together: usize,
 }
 
 /// One piece of work: `windows` windows, of which the first begins at token `start` of the text.
@@ -162,6 +164,7 @@ impl Plan {
                 BLOCK_MIN.div_ceil(multiple) * multiple
             }),
             scored: multiple.map_or(most, |multiple| most / multiple * multiple),
+            together: 1,
         })
     }
 
@@ -177,7 +180,18 @@ impl Plan {
             protocol,
             block: scored.max(1),
             scored,
+            together: 1,
         })
+    }
+
+    /// The same for an engine that computes so many windows side by side: blocks are long enough for steps of
+    /// that many of the longest.
+    pub fn together(mut self, windows: usize) -> Self {
+        self.together = windows.max(1);
+        let longest = self.lengths.iter().copied().max().unwrap_or(1);
+        let blocks = (self.together * longest).div_ceil(self.block);
+        self.block *= blocks.min(self.scored.div_ceil(self.block)).max(1);
+        self
     }
 
     /// The powers of two from `shortest` to `longest` that a text of `tokens` tokens can fill.
@@ -228,7 +242,7 @@ impl Plan {
             match steps.last_mut() {
                 Some(step)
                     if (step.window, step.counted) == (window, counted)
-                        && (step.windows + 1) * window <= STEP_TOKENS =>
+                        && (step.windows < self.together || (step.windows + 1) * window <= STEP_TOKENS) =>
                 {
                     step.windows += 1;
                 }
@@ -284,7 +298,8 @@ impl Step {
             let start = self.start + window * self.stride;
             tokens.get(start..=start + self.window)
         });
-        Batch::new(windows.flatten().copied().collect(), self.windows, self.window)
+        let batch = Batch::new(windows.flatten().copied().collect(), self.windows, self.window)?;
+        Ok(batch.scoring(self.counted))
     }
 
     /// The scored losses of `nll`, `[windows][window]`: each with the place of its prediction in the text

@@ -7,7 +7,7 @@ fn targets(plan: &Plan, tokens: usize, length: usize) -> Vec<usize> {
     let text: Vec<u32> = (0..tokens as u32).collect();
     let mut counts = vec![0; tokens];
     for step in plan.steps().filter(|step| step.length == length) {
-        assert!(step.tokens() <= STEP_TOKENS.max(length));
+        assert!(step.tokens() <= STEP_TOKENS.max(plan.together * length));
         let batch = step.batch(&text).unwrap();
         assert_eq!((batch.windows(), batch.length()), (step.windows, step.window));
         // Instead of losses, the targets themselves: so places and positions are seen to be right.
@@ -39,8 +39,11 @@ fn every_length_scores_the_same_tokens_once() {
     ] {
         let plan = Plan::with(tokens, &lengths, usize::MAX, protocol).unwrap();
         assert_eq!(plan.scored(), scored, "{protocol:?}");
-        for &length in &lengths {
-            let counts = targets(&plan, tokens, length);
+        for (plan, &length) in [plan.clone(), plan.together(3)]
+            .iter()
+            .flat_map(|plan| lengths.iter().map(move |length| (plan, length)))
+        {
+            let counts = targets(plan, tokens, length);
             assert!(
                 counts[1..=scored].iter().all(|&count| count == 1),
                 "{protocol:?}, {length}"
@@ -192,4 +195,20 @@ fn what_cannot_be_measured_is_said() {
         stride.contains("windows of 32 tokens that slide by 48"),
         "{stride}"
     );
+}
+
+#[test]
+fn an_engine_of_several_workers_gets_several_of_the_longest_windows() {
+    let longest = |plan: &Plan| {
+        plan.steps()
+            .filter(|step| step.length == 4096)
+            .map(|step| step.windows)
+            .collect::<Vec<_>>()
+    };
+    let plan = Plan::new(20_000, &[128, 4096], usize::MAX).unwrap();
+    assert_eq!(longest(&plan), [1; 4]);
+    assert_eq!(longest(&plan.clone().together(2)), [2, 2]);
+    assert_eq!(longest(&plan.clone().together(3)), [3, 1]);
+    assert_eq!(longest(&plan.clone().together(9)), [4]);
+    assert_eq!(plan.clone().together(1), plan);
 }

@@ -44,6 +44,9 @@ pub struct RunSettings {
     pub longest: usize,
     /// At most so many tokens are scored at each length.
     pub scored_max: usize,
+    /// How many windows the engine computes side by side; 0 is one.
+    #[serde(default)]
+    pub together: usize,
     /// Whether each token's loss is kept, for differences by position: 4 bytes a token, model and length.
     #[serde(default)]
     pub keep_tokens: bool,
@@ -170,7 +173,8 @@ impl Runs {
                 powers
             }
         };
-        let plan = Plan::with(tokens, &lengths, settings.scored_max, settings.protocol)?;
+        let plan =
+            Plan::with(tokens, &lengths, settings.scored_max, settings.protocol)?.together(settings.together);
         let run = Run {
             settings,
             lengths,

@@ -14,6 +14,7 @@ fn settings(text: &str, longest: usize) -> RunSettings {
         shortest: 16,
         longest,
         scored_max: 1 << 20,
+        together: 0,
         keep_tokens: false,
     }
 }
