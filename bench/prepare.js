@@ -6,7 +6,7 @@ import { build } from "esbuild";
 
 export const ROOT = resolve(import.meta.dirname, "..");
 export const OUT = join(ROOT, "out/bench");
-const ADAPTERS = ["ours", "ours-worker", "ours-workers", "onnxruntime", "jax", "tensorflow-wasm", "tensorflow-webgpu"];
+const ADAPTERS = ["ours", "ours-workers", "onnxruntime", "jax", "tensorflow-wasm", "tensorflow-webgpu"];
 
 /** Bundles the adapters into out/bench/page/, as their libraries are shipped: minified. */
 export async function bundle() {

@@ -1,35 +1,23 @@
-// Longview on several workers, `threads=N`: each has a module of its own and a share of the windows.
+// Longview with the page's own helpers, `threads=N` in all.
+import init, { Bench } from "../../out/checks/engine.js";
+import { Helpers } from "../../www/helpers.js";
 
-/** Starts one worker and promises a function that runs a batch on it. */
-function start(checkpoint) {
-  const worker = new Worker("/out/bench/page/ours-worker.js", { type: "module" });
-  const ask = (message) =>
-    new Promise((done, fail) => {
-      worker.onmessage = ({ data }) => (data.error ? fail(new Error(data.error)) : done(data));
-      worker.onerror = ({ message }) => fail(new Error(message));
-      worker.postMessage(message);
-    });
-  return ask({ checkpoint }).then(({ about }) => ({ about, run: (batch) => ask(batch).then(({ losses }) => losses) }));
+/** Starts helpers as the page does, and waits until they are ready. */
+async function helped(count) {
+  const helpers = new Helpers();
+  const module = await WebAssembly.compileStreaming(fetch("/pkg/engine_bg.wasm"));
+  for (let id = 0; id < count; id++) {
+    const worker = new Worker("/pkg/worker.js");
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ kind: "help", port: port1 }, [port1]);
+    helpers.add(id, port2, module);
+  }
+  while (helpers.count < count) await new Promise((done) => setTimeout(done, 10));
+  return helpers;
 }
 
 export async function load(checkpoint, { threads }) {
-  const workers = await Promise.all(Array.from({ length: Number(threads) }, () => start(checkpoint)));
-  return {
-    about: `${workers.length} workers: ${workers[0].about}`,
-    async run(tokens, windows, length) {
-      const share = Math.ceil(windows / workers.length);
-      const parts = workers.map(({ run }, index) => {
-        const [first, last] = [Math.min(windows, index * share), Math.min(windows, (index + 1) * share)];
-        const part = tokens.slice(first * (length + 1), last * (length + 1));
-        return last > first ? run({ tokens: part, windows: last - first, length }) : new Float32Array();
-      });
-      const losses = new Float32Array(windows * length);
-      let at = 0;
-      for (const part of await Promise.all(parts)) {
-        losses.set(part, at);
-        at += part.length;
-      }
-      return losses;
-    },
-  };
+  await init({ module_or_path: "/out/checks/engine_bg.wasm" });
+  const bench = await Bench.shared(new Uint8Array(checkpoint), await helped(Number(threads) - 1));
+  return { about: `${threads} workers: ${bench.engine()}`, run: (tokens, windows, length) => bench.run(tokens, windows, length) };
 }

@@ -1,8 +1,12 @@
 //! One model on one engine, for `cargo xtask bench`.
 
+use super::helpers::Helpers;
+use crate::engine::cpu::linear::{Then, linear};
+use crate::engine::cpu::parameters::Linear;
 use crate::engine::gpu::Trial;
 use crate::engine::{Batch, Captures, Choice, Engine, Model, cpu};
 use crate::model::{Checkpoint, Tokenizer};
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The tokens of a text, by the tokenizer file's bytes.
@@ -53,6 +57,19 @@ impl Bench {
         Ok(Self { model, engine: about })
     }
 
+    /// Loads a checkpoint's bytes into the CPU engine with helpers.
+    ///
+    /// # Errors
+    /// Bytes that are no checkpoint.
+    pub fn shared(checkpoint: &[u8], helpers: Helpers) -> Result<Self, JsError> {
+        let checkpoint = Checkpoint::from_bytes(checkpoint)?;
+        let engine = Engine::Pool(Rc::new(helpers));
+        Ok(Self {
+            model: engine.load(&checkpoint.config, &checkpoint.weights)?,
+            engine: "The CPU runs the models.".into(),
+        })
+    }
+
     /// What runs, in one sentence.
     pub fn engine(&self) -> String {
         self.engine.clone()
@@ -82,6 +99,7 @@ enum Layer {
     Cpu {
         x: Vec<f32>,
         weight: Vec<f32>,
+        panels: Vec<f32>,
         out: Vec<f32>,
         inputs: usize,
     },
@@ -96,11 +114,14 @@ impl Product {
     /// Another engine's name, or an engine that does not run here.
     pub async fn load(engine: String, rows: usize, inputs: usize, outputs: usize) -> Result<Self, JsError> {
         let (started, _) = start(&engine).await?;
-        let numbers = |count: usize| (0..count).map(|i| (i * 7 % 17) as f32 / 17.0 - 0.5).collect();
+        let numbers =
+            |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7 % 17) as f32 / 17.0 - 0.5).collect() };
+        let weight = numbers(inputs * outputs);
         Ok(Self(match started {
-            Engine::Cpu => Layer::Cpu {
+            Engine::Cpu | Engine::Pool(_) => Layer::Cpu {
                 x: numbers(rows * inputs),
-                weight: numbers(inputs * outputs),
+                panels: cpu::linear::packed(&weight, inputs),
+                weight,
                 out: vec![0.0; rows * outputs],
                 inputs,
             },
@@ -117,11 +138,16 @@ impl Product {
             Layer::Cpu {
                 x,
                 weight,
+                panels,
                 out,
                 inputs,
             } => {
+                let layer = Linear {
+                    panels: Some(panels),
+                    ..Linear::unpacked(weight, None)
+                };
                 for _ in 0..times {
-                    cpu::linear::linear(x, weight, None, out, *inputs, cpu::linear::Then::Store);
+                    linear(x, layer, out, *inputs, Then::Store);
                 }
             }
             Layer::Gpu(trial) => trial.run(times).await?,

@@ -69,6 +69,8 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         node
     };
     if !engines.is_empty() {
+        // Helpers are of the module that readers download.
+        package::build(&package::Arguments { fast: false })?;
         package::build_checks()?;
         let mut script = node();
         script.arg("run.js").args(["--parts", &engines.join(",")]);
