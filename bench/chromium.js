@@ -1,5 +1,5 @@
 // A Chromium for measuring, and the memory of its processes.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
@@ -52,7 +52,24 @@ export async function processes(browser) {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
-  return processInfo.filter(({ type }) => type === "renderer" || type === "GPU").map(({ id }) => id);
+  return processInfo.filter(({ type }) => type === "renderer" || type === "GPU");
+}
+
+/** Milliseconds that all threads of processes have computed so far; nothing where the system does not tell. Unlike a
+ *  clock it leaves out what other programs on the machine took. */
+export function computedMs(ids) {
+  let sum = 0;
+  for (const id of ids) {
+    try {
+      for (const thread of readdirSync(`/proc/${id}/task`)) {
+        sum += Number(readFileSync(`/proc/${id}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+      }
+    } catch {
+      // Another system; or a spare process of the browser's that has ended, which computed nothing.
+      if (process.platform !== "linux") return undefined;
+    }
+  }
+  return sum;
 }
 
 /** Forgets the processes' largest sizes so far (Linux). */

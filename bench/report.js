@@ -23,28 +23,38 @@ const number = (value) => Math.round(value).toLocaleString("en-US");
 const row = (cells) => `| ${cells.join(" | ")} |`;
 const table = (head, rows) => [row(head), row(head.map((_, i) => (i ? "---:" : "---"))), ...rows.map(row)].join("\n");
 const tokensOf = (text) => text.split("x").reduce((a, b) => a * b, 1);
-const rate = (text, { ms }) => (tokensOf(text) * 1000) / median(ms);
+/** A failure in a cell: what it says first, whole in results.json. */
+const short = (failure) => (failure.length > 80 ? `${failure.slice(0, 77).trimEnd()}…` : failure).replaceAll("|", "/");
+const rate = (text, found, clock = "ms") => (tokensOf(text) * 1000) / median(found[clock]);
 
 /** A cell: tokens per second, and how many times as fast ours is. */
-function speedCell(results, name, text) {
+function speedCell(results, name, text, clock) {
   const found = results[name]?.[text];
   if (!found) return "";
-  if (found.failure) return found.failure;
+  if (found.failure) return short(found.failure);
   const own = results[ours(name)]?.[text];
-  const ratio = isOurs(name) || !own?.ms ? "" : ` (${(rate(text, own) / rate(text, found)).toFixed(2)})`;
-  return `${number(rate(text, found))}${ratio}${found.ms.length === 1 ? " ¹" : ""}`;
+  const ratio = isOurs(name) || !own?.ms ? "" : ` (${(rate(text, own, clock) / rate(text, found, clock)).toFixed(2)})`;
+  return `${number(rate(text, found, clock))}${ratio}${found.ms.length === 1 ? " ¹" : ""}`;
 }
 
-function speedTable([model, { results }]) {
+function speedTable([model, { machine, results }]) {
   const sizes = [...new Set(Object.values(results).flatMap(Object.keys))];
-  const rows = Object.keys(results).map((name) => [ENGINES[name].title, ...sizes.map((text) => speedCell(results, name, text))]);
-  return `${MODELS[model]}, tokens/s (in brackets: how many times as fast ours is):\n\n${table(["", ...sizes.map((text) => text.replace("x", " × "))], rows)}`;
+  const head = ["", ...sizes.map((text) => text.replace("x", " × "))];
+  const rows = (names, clock) => names.map((name) => [ENGINES[name].title, ...sizes.map((text) => speedCell(results, name, text, clock))]);
+  const measured = Object.keys(results);
+  const parts = [`${MODELS[model]}, tokens/s (in brackets: how many times as fast ours is; ¹ one run):`, table(head, rows(measured, "ms"))];
+  const isCounted = (name) => Object.values(results[name]).every(({ ms, computed_ms }) => !ms || computed_ms?.length === ms.length);
+  // Where other programs disturb the machine, this tells what one thread, or a GPU that is a program, would reach alone.
+  const isSoftware = /swiftshader|llvmpipe|lavapipe|basic render/i.test(machine.gpu);
+  const counted = measured.filter((name) => ENGINES[name].group === "WASM, 1 thread" || (ENGINES[name].group === "WebGPU" && isSoftware));
+  if (counted.length > 0 && counted.every(isCounted)) parts.push("The same by the time that the engine's processes computed, on whatever core:", table(head, rows(counted, "computed_ms")));
+  return parts.join("\n\n");
 }
 
 function coldTable({ results }) {
   const rows = Object.entries(results).map(([name, { failure, first_ms, wire }]) =>
     failure
-      ? [ENGINES[name].title, failure, "", ""]
+      ? [ENGINES[name].title, short(failure), "", ""]
       : [ENGINES[name].title, number(median(first_ms)), ...[wire.bytes, wire.gzip_bytes].map((bytes) => (bytes / 1e6).toFixed(2))],
   );
   return `First losses (16 × 128, ALiBi) after a cold load:\n\n${table(["", "ms", "MB", "MB gzipped"], rows)}`;
@@ -52,7 +62,7 @@ function coldTable({ results }) {
 
 function growthTable({ results }) {
   const sizes = [...new Set(Object.values(results).flatMap(Object.keys))];
-  const cell = (found) => (!found ? "" : (found.failure ?? `${number(found.ms)} ms, ${found.peak_bytes === undefined ? "–" : number(found.peak_bytes / 1e6)} MB`));
+  const cell = (found) => (!found ? "" : (found.failure ? short(found.failure) : `${number(found.ms)} ms, ${found.peak_bytes === undefined ? "–" : number(found.peak_bytes / 1e6)} MB`));
   const rows = Object.entries(results).map(([name, result]) => [ENGINES[name].title, ...sizes.map((text) => cell(result[text]))]);
   return `One window of ALiBi, time and peak memory above an empty page:\n\n${table(["", ...sizes.map((text) => `T = ${text.slice(2)}`)], rows)}`;
 }

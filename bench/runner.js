@@ -1,5 +1,5 @@
 // Loads engines into pages and runs them, each answer compared with ours before its time counts.
-import { forgetPeaks, launch, peakBytes, processes } from "./chromium.js";
+import { computedMs, forgetPeaks, launch, peakBytes, processes } from "./chromium.js";
 import { ENGINES } from "./engines.js";
 
 /** The largest difference of a loss, in nats, that an engine may have from ours. */
@@ -24,6 +24,7 @@ export class Loaded {
     const { title: _title, group: _group, isolated, ...query } = ENGINES[name];
     const server = isolated ? servers.isolated : servers.plain;
     server.sent.clear();
+    const before = (await processes(browser)).map(({ id }) => id);
     // A context of its own gives the page a process of its own.
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -34,6 +35,10 @@ export class Loaded {
       const search = new URLSearchParams({ ...query, model });
       await page.goto(`${server.address}bench/page/index.html?${search}`);
       await page.waitForSelector("html[data-ready]", { state: "attached" });
+      // The page's process, and the GPU's where the engine works there.
+      const isOnGpu = ENGINES[name].group === "WebGPU";
+      const now = (await processes(browser)).filter(({ id, type }) => !before.includes(id) || (type === "GPU" && isOnGpu));
+      loaded.processes = now.map(({ id }) => id);
       loaded.about = await within(seconds, page, page.evaluate(() => window.bench.load()));
       loaded.sent = server.sent;
       return loaded;
@@ -71,9 +76,12 @@ export class Loaded {
     return { losses, difference, since };
   }
 
-  /** Milliseconds of one run. */
-  time({ windows, length }) {
-    return this.ask("time", windows, length);
+  /** One run: milliseconds by the clock, and those that the engine's processes computed. */
+  async time({ windows, length }) {
+    const before = computedMs(this.processes);
+    const ms = await this.ask("time", windows, length);
+    const after = computedMs(this.processes);
+    return { ms, computed_ms: before === undefined || after === undefined ? undefined : after - before };
   }
 
   async close() {
@@ -88,7 +96,8 @@ export async function fromCold(servers, name, model, work, reference, { seconds,
   try {
     const empty = await browser.newPage();
     await empty.goto(`${servers.plain.address}bench/page/index.html`);
-    const before = await processes(browser);
+    const ids = async () => (await processes(browser)).map(({ id }) => id);
+    const before = await ids();
     forgetPeaks(before);
     const base = peakBytes(before);
     await empty.close();
@@ -96,7 +105,7 @@ export async function fromCold(servers, name, model, work, reference, { seconds,
     const { difference, since, losses } = await loaded.check(work, reference);
     const times = [];
     for (let run = 0; run < more; run++) times.push(await loaded.time(work));
-    const peak = peakBytes(await processes(browser));
+    const peak = peakBytes(await ids());
     const sent = Object.fromEntries(loaded.sent);
     return { first_ms: since, peak_bytes: peak === undefined ? undefined : peak - base, sent, difference, losses, times, about: loaded.about };
   } finally {

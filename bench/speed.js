@@ -7,13 +7,17 @@ import { Loaded } from "./runner.js";
 const SLOW_MS = 8_000;
 
 /** Measures every engine with every size, for one model. `note` is told of each figure as it comes. Gives
- *  `{ engine: { size: { ms: [], difference } or { failure } } }`. */
+ *  `{ engine: { size: { ms: [], computed_ms: [], difference } or { failure } } }`. */
 export async function speed(servers, { model, engines, sizes, rounds, patience, note }) {
   const browser = await launch(servers.plain.address);
   const results = Object.fromEntries(engines.map((name) => [name, {}]));
   const fail = (name, work, failure) => {
     results[name][work.text] = { failure };
     note(`${ENGINES[name].title}, ${work.text}: ${failure}`);
+  };
+  const add = (name, work, { ms, computed_ms }) => {
+    results[name][work.text].ms.push(ms);
+    if (computed_ms !== undefined) results[name][work.text].computed_ms.push(computed_ms);
   };
   const pages = {};
   try {
@@ -40,8 +44,8 @@ export async function speed(servers, { model, engines, sizes, rounds, patience, 
           const { difference } = await pages[name].check(work, references[work.text]);
           // The first run compiled and made tables: this one warms up, and tells how long one takes.
           const warm = await pages[name].time(work);
-          results[name][work.text] = { difference, ms: [] };
-          if (warm > SLOW_MS) results[name][work.text].ms.push(warm);
+          results[name][work.text] = { difference, ms: [], computed_ms: [] };
+          if (warm.ms > SLOW_MS) add(name, work, warm);
           else fast.push(name);
         } catch (error) {
           fail(name, work, error.message);
@@ -55,7 +59,7 @@ export async function speed(servers, { model, engines, sizes, rounds, patience, 
         // Each round begins with another engine, so that none always follows the same one.
         for (const offset of fast.keys()) {
           const name = fast[(round + offset) % fast.length];
-          results[name][work.text].ms.push(await pages[name].time(work));
+          add(name, work, await pages[name].time(work));
         }
       }
       for (const name of engines) {

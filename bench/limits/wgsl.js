@@ -46,8 +46,8 @@ function inSharedMemory(shape, rows, side) {
       for (var e = index; e < 256u; e += ${threads}u) { right[e] = b[(d + e / 16u) * N4 + column + e % 16u]; }
       workgroupBarrier();
       for (var j = 0u; j < 16u; j++) {
-        let line = right[j * 16u + at.x]; let from = j * ${height}u + at.y * ${rows}u;
-        ${each(rows, (r) => `s${r} += left[from + ${r}u] * line;`)}
+        let line = right[j * 16u + at.x]; let first = j * ${height}u + at.y * ${rows}u;
+        ${each(rows, (r) => `s${r} += left[first + ${r}u] * line;`)}
       }
       workgroupBarrier();
     }

@@ -1,6 +1,6 @@
 """Writes a shipped checkpoint as an ONNX graph: (sources, targets) to losses, each [windows][length].
 
-python export.py CHECKPOINT OUT [--attention plain|fused]
+python export.py CHECKPOINT OUT [--attention fused|plain]
 """
 
 import argparse
@@ -98,7 +98,7 @@ def export(config, tensors, fused):
             q, k, v = parts
             if rotary:
                 q, k = turn(q), turn(k)
-            y = graph.add("MultiHeadAttention", q, k, v, "", "", "", bias, domain="com.microsoft", num_heads=heads, scale=float(scale))
+            y = graph.add("MultiHeadAttention", q, k, v, "", "", bias, domain="com.microsoft", num_heads=heads, scale=float(scale))
         else:
             split = lambda part: graph.add("Transpose", graph.add("Reshape", part, into_heads), perm=[0, 2, 1, 3])
             q, k, v = map(split, parts)
@@ -129,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint")
     parser.add_argument("out")
-    parser.add_argument("--attention", choices=["plain", "fused"], default="plain")
+    parser.add_argument("--attention", choices=["plain", "fused"], default="fused")
     arguments = parser.parse_args()
     model = export(*read_checkpoint(arguments.checkpoint), arguments.attention == "fused")
     onnx.save(model, arguments.out)

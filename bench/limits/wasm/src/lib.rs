@@ -2,7 +2,7 @@
 //! that the engine's own products are compared with. The right matrix, a model's weight, is packed beforehand.
 #![cfg(target_arch = "wasm32")]
 
-use core::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128, v128_load, v128_load32_splat, v128_store};
+use core::arch::wasm32::{self as simd, f32x4_splat, v128, v128_load, v128_load32_splat, v128_store};
 
 /// Numbers in a register.
 const LANES: usize = 4;
@@ -19,9 +19,9 @@ pub extern "C" fn reserve(count: usize) -> *mut f32 {
 #[inline(always)]
 fn multiply_add(a: v128, b: v128, sum: v128) -> v128 {
     #[cfg(feature = "relaxed")]
-    return core::arch::wasm32::f32x4_relaxed_madd(a, b, sum);
+    return simd::f32x4_relaxed_madd(a, b, sum);
     #[cfg(not(feature = "relaxed"))]
-    f32x4_add(f32x4_mul(a, b), sum)
+    simd::f32x4_add(simd::f32x4_mul(a, b), sum)
 }
 
 /// Packs `b[k][n]` into panels of `columns` columns: `[n / columns][k][columns]`.
