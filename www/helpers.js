@@ -66,7 +66,7 @@ class Helper {
       if (data.kind === "ready") return this.onReady();
       const { resolve, reject } = this.pending.get(data.number) ?? {};
       this.pending.delete(data.number);
-      if (data.losses) return resolve?.(data.losses);
+      if (data.losses) return resolve?.(data);
       reject?.(data.error);
       this.onFailure();
     };
@@ -102,8 +102,9 @@ export function help(port) {
       if (kind === "load") share.load(model, config, shapes, weights);
       else if (kind === "forget") share.forget(model);
       else {
+        const began = performance.now();
         const losses = share.run(model, config, tokens, windows, counted);
-        port.postMessage({ number, losses }, [losses.buffer]);
+        port.postMessage({ number, losses, elapsed: performance.now() - began }, [losses.buffer]);
       }
     } catch (error) {
       port.postMessage({ number, error: String(error?.message ?? error) });

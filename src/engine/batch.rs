@@ -69,22 +69,19 @@ impl Batch {
         &self.tokens[start..start + self.length]
     }
 
-    /// The windows in order, in `count` batches that differ by one window at most; `count` is at most the
-    /// number of windows.
-    pub fn parts(&self, count: usize) -> Vec<Self> {
+    /// The windows in order, so many in each of some batches; together they are all.
+    pub fn parts(&self, windows: &[usize]) -> Vec<Self> {
         let mut rest = &self.tokens[..];
-        (0..count)
-            .map(|index| {
-                let windows = (self.windows + count - 1 - index) / count;
-                let (part, others) = rest.split_at(windows * (self.length + 1));
-                rest = others;
-                Self {
-                    tokens: part.to_vec(),
-                    windows,
-                    ..*self
-                }
-            })
-            .collect()
+        let parts = windows.iter().map(|&windows| {
+            let (part, others) = rest.split_at(windows * (self.length + 1));
+            rest = others;
+            Self {
+                tokens: part.to_vec(),
+                windows,
+                ..*self
+            }
+        });
+        parts.collect()
     }
 
     /// `[windows][length + 1]`: each window's source tokens, and after them the last target.

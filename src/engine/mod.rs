@@ -12,4 +12,4 @@ mod pool;
 
 pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 pub use dispatch::{Choice, Engine, Model, Reason, Verdict};
-pub use pool::{Losses, Pool, Pooled};
+pub use pool::{Computing, Pool, Pooled};

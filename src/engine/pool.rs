@@ -10,8 +10,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// What a helper computes: one loss a target, `[windows][T]`, or why it could not.
-pub type Losses = Pin<Box<dyn Future<Output = Result<Vec<f32>, EngineError>>>>;
+/// What a helper computed: one loss a target, `[windows][T]`, and how many milliseconds it took.
+pub type Share = (Vec<f32>, f64);
+/// What a helper is computing.
+pub type Computing = Pin<Box<dyn Future<Output = Result<Share, EngineError>>>>;
 
 /// Helpers that run models beside this thread.
 pub trait Pool: Debug {
@@ -26,7 +28,10 @@ pub trait Pool: Debug {
 
     /// Starts a batch on a helper, with a model's configuration as it now is: all but the weights may have
     /// changed since it was loaded. It runs whether or not the future is awaited.
-    fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Losses;
+    fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Computing;
+
+    /// Milliseconds since some moment.
+    fn now(&self) -> f64;
 }
 
 thread_local! {
@@ -40,6 +45,9 @@ pub struct Pooled {
     number: u32,
     /// Whether the helpers have it: they are given it with the first batch that is shared out.
     is_there: bool,
+    /// How fast this thread and each helper were, in windows a millisecond of the last batches; cores of a phone
+    /// differ. Without a value where that is not known yet.
+    paces: Vec<Option<f64>>,
 }
 
 impl Pooled {
@@ -51,6 +59,7 @@ impl Pooled {
             pool: pool.clone(),
             number: NEXT.replace(NEXT.get().wrapping_add(1)),
             is_there: false,
+            paces: Vec::new(),
         })
     }
 
@@ -69,8 +78,7 @@ impl Pooled {
     /// # Errors
     /// As there. What a helper could not compute is computed here.
     pub async fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
-        let threads = (self.pool.helpers() + 1).min(batch.windows());
-        if threads == 1 || *captures != Captures::default() {
+        if self.pool.helpers() == 0 || batch.windows() == 1 || *captures != Captures::default() {
             return self.here.forward(batch, captures);
         }
         if !self.is_there {
@@ -78,22 +86,30 @@ impl Pooled {
                 .load(self.number, self.here.config(), self.here.weights());
             self.is_there = true;
         }
-        let mut parts = batch.parts(threads).into_iter();
+        self.paces.resize(self.pool.helpers() + 1, None);
+        let windows = shares(batch.windows(), &self.paces);
+        let mut parts = batch.parts(&windows).into_iter().enumerate();
         let own = parts.next();
-        let theirs: Vec<(Batch, Losses)> = parts
-            .enumerate()
-            .map(|(helper, part)| {
-                let losses = self.pool.run(helper, self.number, self.here.config(), &part);
-                (part, losses)
+        let theirs: Vec<(usize, Batch, Computing)> = parts
+            .filter(|(_, part)| part.windows() > 0)
+            .map(|(thread, part)| {
+                let config = self.here.config();
+                let computing = self.pool.run(thread - 1, self.number, config, &part);
+                (thread, part, computing)
             })
             .collect();
         let mut output = Output::default();
-        if let Some(own) = own {
+        if let Some((thread, own)) = own {
+            let began = self.pool.now();
             output = self.here.forward(&own, captures)?;
+            self.note(thread, own.windows(), self.pool.now() - began);
         }
-        for (part, losses) in theirs {
-            let nll = match losses.await {
-                Ok(nll) => nll,
+        for (thread, part, computing) in theirs {
+            let nll = match computing.await {
+                Ok((nll, elapsed)) => {
+                    self.note(thread, part.windows(), elapsed);
+                    nll
+                }
                 // Of a batch that cannot be computed this says why.
                 Err(_) => self.here.forward(&part, captures)?.nll,
             };
@@ -101,6 +117,34 @@ impl Pooled {
         }
         Ok(output)
     }
+
+    fn note(&mut self, thread: usize, windows: usize, elapsed: f64) {
+        // A clock of whole milliseconds says nothing of less.
+        let now = windows as f64 / elapsed.max(1.0);
+        if let Some(pace) = self.paces.get_mut(thread) {
+            *pace = Some(pace.map_or(now, |before| 0.5 * (before + now)));
+        }
+    }
+}
+
+/// How many of `windows` each thread takes, so that all are done at about the same time: as fast as it was
+/// before, or as fast as the others. The first, which has the batch, takes one at least.
+fn shares(windows: usize, paces: &[Option<f64>]) -> Vec<usize> {
+    let known: Vec<f64> = paces.iter().flatten().copied().collect();
+    let usual = match known.len() {
+        0 => 1.0,
+        count => known.iter().sum::<f64>() / count as f64,
+    };
+    let paces: Vec<f64> = paces.iter().map(|pace| pace.unwrap_or(usual)).collect();
+    let mut taken = vec![0; paces.len()];
+    taken[0] = 1;
+    for _ in 1..windows {
+        // The one that would be done with one more the soonest.
+        let end = |thread: usize| (taken[thread] + 1) as f64 / paces[thread];
+        let next = (0..paces.len()).min_by(|&a, &b| end(a).total_cmp(&end(b)));
+        taken[next.unwrap_or(0)] += 1;
+    }
+    taken
 }
 
 impl Drop for Pooled {
@@ -124,6 +168,7 @@ mod tests {
     struct Fake {
         models: RefCell<BTreeMap<u32, Weights>>,
         ran: RefCell<Vec<(usize, usize)>>,
+        clock: Cell<f64>,
     }
 
     impl Pool for Fake {
@@ -139,8 +184,9 @@ mod tests {
             self.models.borrow_mut().remove(&model);
         }
 
-        fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Losses {
-            self.ran.borrow_mut().push((helper, batch.windows()));
+        fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Computing {
+            let batch_windows = batch.windows();
+            self.ran.borrow_mut().push((helper, batch_windows));
             let weights = self.models.borrow()[&model].clone();
             let output = cpu::Model::new(config, &weights)
                 .and_then(|mut model| model.forward(batch, &Captures::default()));
@@ -148,8 +194,14 @@ mod tests {
                 if helper == 2 {
                     return Err(EngineError::Helper("it died".into()));
                 }
-                Ok(output?.nll)
+                // The first helper is half as fast as the second.
+                let elapsed = (2.0 - helper as f64) * batch_windows as f64 * 1000.0;
+                Ok((output?.nll, elapsed))
             })
+        }
+
+        fn now(&self) -> f64 {
+            self.clock.replace(self.clock.get() + 4000.0)
         }
     }
 
@@ -190,7 +242,8 @@ mod tests {
         let again = pollster::block_on(pooled.forward(&batch, &none)).unwrap();
         assert_eq!(again.nll, plain.forward(&batch, &none).unwrap().nll);
         assert_ne!(again.nll, shared.nll);
-        assert_eq!(fake.ran.borrow().len(), 6);
+        // This thread took 4 s for three, the first helper 6 s, the second 2 s for two: it gets as many now.
+        assert_eq!(fake.ran.borrow()[3..], [(0, 1), (1, 3), (2, 3)]);
         let attention = Captures {
             attention: Some(HeadId { layer: 0, head: 1 }),
             ..none
@@ -208,6 +261,16 @@ mod tests {
         assert_eq!(fake.models.borrow().len(), 1);
         drop(pooled);
         assert!(fake.models.borrow().is_empty());
+    }
+
+    #[test]
+    fn slow_threads_get_less_and_the_first_something() {
+        assert_eq!(shares(4, &[None, None]), [2, 2]);
+        assert_eq!(shares(5, &[None, None, None]), [2, 2, 1]);
+        assert_eq!(shares(2, &[None; 5]), [1, 1, 0, 0, 0]);
+        assert_eq!(shares(8, &[Some(3.0), Some(1.0)]), [6, 2]);
+        assert_eq!(shares(6, &[Some(0.001), Some(1.0), None]), [1, 3, 2]);
+        assert_eq!(shares(1, &[Some(0.001), Some(1.0)]), [1, 0]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Workers beside the laboratory's own: the laboratory's side of them ([`Helpers`]) and theirs ([`Share`]).
 //! What goes between them is in www/helpers.js.
 
-use crate::engine::{Batch, Captures, EngineError, Losses, Pool, cpu};
+use crate::engine::{Batch, Captures, Computing, EngineError, Pool, cpu};
 use crate::json;
 use crate::model::{Config, Tensor, Weights};
-use js_sys::{Float32Array, Promise};
+use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -29,6 +29,16 @@ extern "C" {
         windows: usize,
         counted: usize,
     ) -> Promise;
+
+    /// What a helper answers.
+    type Answer;
+    #[wasm_bindgen(method, getter)]
+    fn losses(this: &Answer) -> Vec<f32>;
+    #[wasm_bindgen(method, getter)]
+    fn elapsed(this: &Answer) -> f64;
+
+    #[wasm_bindgen(js_namespace = performance)]
+    fn now() -> f64;
 }
 
 /// JSON of what is always written.
@@ -54,7 +64,7 @@ impl Pool for Helpers {
         Helpers::forget(self, model);
     }
 
-    fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Losses {
+    fn run(&self, helper: usize, model: u32, config: &Config, batch: &Batch) -> Computing {
         let promise = Helpers::run(
             self,
             helper,
@@ -65,11 +75,16 @@ impl Pool for Helpers {
             batch.length() - batch.first_scored(),
         );
         Box::pin(async move {
-            let losses = JsFuture::from(promise).await;
-            let losses =
-                losses.map_err(|error| EngineError::Helper(error.as_string().unwrap_or_default()))?;
-            Ok(losses.unchecked_into::<Float32Array>().to_vec())
+            let answer = JsFuture::from(promise).await;
+            let answer =
+                answer.map_err(|error| EngineError::Helper(error.as_string().unwrap_or_default()))?;
+            let answer: Answer = answer.unchecked_into();
+            Ok((answer.losses(), answer.elapsed()))
         })
+    }
+
+    fn now(&self) -> f64 {
+        now()
     }
 }
 
