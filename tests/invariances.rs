@@ -1,6 +1,8 @@
 //! What holds of encodings whatever their sizes: rotary scores depend on distances only, also a million tokens
 //! in; ALiBi never raises a score; T5's buckets grow with the distance; and odd widths are refused.
 
+#![allow(clippy::excessive_precision, clippy::unreadable_literal)]
+
 use longview::encoding::{Encoding, Pairing, Positional, Rotary, Shape, T5Bias};
 use longview::model::Weights;
 use proptest::prelude::*;
