@@ -49,7 +49,10 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Print tokens per second of both engines in Chromium, and how fast pictures are drawn
+    /// Print how fast engines and pictures are beside those of other libraries, in one Chromium
+    #[command(
+        after_help = "Examples:\n  cargo xtask bench --parts speed --models alibi --engines ours-cpu,ort-wasm --sizes 16x128\n  cargo xtask bench --training"
+    )]
     Bench(bench::Arguments),
 }
 
