@@ -7,7 +7,7 @@ use longview::encoding::{Encoding, Pairing, Positional, Rotary, Shape, T5Bias};
 use longview::model::Weights;
 use proptest::prelude::*;
 
-/// cos and sin of 10⁶ · base^(−2c/24) for the pairs c = 0 … 11, in arithmetic of 60 digits (mpmath 1.3).
+/// cos and sin of 10⁶ · base^(−2c/24) for the pairs c = 0 … 11, in arithmetic of 60 digits (mpmath 1.4).
 const MILLIONTH: [(f64, [[f64; 2]; 12]); 2] = [
     (
         10_000.0,

@@ -15,8 +15,8 @@ export class Engine {
   constructor() {
     /** @type {Worker | null} */
     this.worker = null;
-    /** Workers that take a share of what the CPU computes. @type {Worker[]} */
-    this.helpers = [];
+    /** Workers that take a share of what the CPU computes, by number. @type {Map<number, Worker>} */
+    this.helpers = new Map();
     this.choice = "auto";
     this.isStarting = false;
     this.turn = 0;
@@ -115,9 +115,11 @@ export class Engine {
     this.tell("verdict");
   }
 
-  /** Starts workers beside the engine's. Without them, or when one dies, the engine does all itself. */
+  /** Starts workers beside the engine's; what one that dies was doing the engine does itself. A page may hold many
+   * frames, each of which has an engine of its own: there one helper must do. */
   async help(worker, count) {
-    for (let id = 0; id < count; id++) {
+    const most = self.top === self ? count : Math.min(count, 1);
+    for (let id = 0; id < most; id++) {
       const helper = await makeWorker().catch(() => null);
       if (worker !== this.worker) helper?.terminate();
       if (worker !== this.worker || !helper) return;
@@ -125,18 +127,25 @@ export class Engine {
       helper.addEventListener("error", (event) => {
         event.preventDefault();
         worker.postMessage({ kind: "helper-lost", id });
+        this.loseHelper(id);
       });
       helper.postMessage({ kind: "help", port: port1 }, [port1]);
       worker.postMessage({ kind: "helper", id, port: port2 }, [port2]);
-      this.helpers.push(helper);
+      this.helpers.set(id, helper);
     }
+  }
+
+  loseHelper(id) {
+    this.helpers.get(id)?.terminate();
+    this.helpers.delete(id);
   }
 
   /** Ends the worker that runs, if one does. */
   stop() {
     clearTimeout(this.startTimer);
     this.worker?.terminate();
-    for (const helper of this.helpers.splice(0)) helper.terminate();
+    for (const helper of this.helpers.values()) helper.terminate();
+    this.helpers.clear();
     this.worker = null;
     this.verdict = null;
     this.loading = null;
@@ -177,6 +186,8 @@ export class Engine {
       case "help-wanted":
         this.help(this.worker, message.count);
         return;
+      case "helper-lost":
+        return this.loseHelper(message.id);
       case "need": {
         const file = bytes(message.name);
         return this.worker?.postMessage({ kind: "bytes", name: message.name, bytes: file }, file ? [file.buffer] : []);

@@ -6,9 +6,14 @@ import { Share, initSync } from "../pkg/engine.js";
  * page's. */
 export const coresUsed = (cores = 1) => (cores <= 2 ? cores : Math.min(cores - 1, 8));
 
+/** A share takes a second or so; one that is not done by then never will be. */
+const LIMIT_MS = 60_000;
+
 /** What the engine knows of its helpers; the library calls `count`, `load`, `forget` and `run`. */
 export class Helpers {
-  constructor() {
+  /** @param {(id: number) => void} onLost is told of a helper that is of no use any more */
+  constructor(onLost = () => {}) {
+    this.onLost = onLost;
     /** Those that have said that they are ready. @type {Helper[]} */
     this.ready = [];
     /** What a helper has to be told that comes late. @type {Map<number, object>} */
@@ -22,8 +27,10 @@ export class Helpers {
       for (const message of this.models.values()) port.postMessage(message);
       this.ready.push(helper);
     };
-    // After a trap its memory is not to be trusted.
-    helper.onFailure = () => this.lose(id);
+    helper.onFailure = () => {
+      this.lose(id);
+      this.onLost(id);
+    };
     port.postMessage({ kind: "module", module });
   }
 
@@ -64,11 +71,13 @@ class Helper {
     this.pending = new Map();
     port.onmessage = ({ data }) => {
       if (data.kind === "ready") return this.onReady();
-      const { resolve, reject } = this.pending.get(data.number) ?? {};
+      const { resolve, reject, timer } = this.pending.get(data.number) ?? {};
       this.pending.delete(data.number);
+      clearTimeout(timer);
       if (data.losses) return resolve?.(data);
       reject?.(data.error);
-      this.onFailure();
+      // What is refused would be refused here too; after a trap the module's memory is not to be trusted.
+      if (data.isTrap) this.onFailure();
     };
   }
 
@@ -77,17 +86,26 @@ class Helper {
     // The library hands over a view of its memory.
     const tokens = message.tokens.slice();
     this.port.postMessage({ ...message, tokens, number }, [tokens.buffer]);
-    return new Promise((resolve, reject) => this.pending.set(number, { resolve, reject }));
+    return new Promise((resolve, reject) => {
+      // A worker that ends without a word.
+      const timer = setTimeout(() => this.onFailure(), LIMIT_MS);
+      this.pending.set(number, { resolve, reject, timer });
+    });
   }
 
   fail(reason) {
-    for (const { reject } of this.pending.values()) reject(reason);
+    for (const { reject, timer } of this.pending.values()) {
+      clearTimeout(timer);
+      reject(reason);
+    }
     this.pending.clear();
   }
 }
 
 /** Makes this worker a helper: from here on it does what comes through the port. */
 export function help(port) {
+  // It has started: what it started from may go.
+  self.postMessage({ kind: "helping" });
   /** @type {Share} */
   let share;
   port.onmessage = ({ data }) => {
@@ -107,7 +125,8 @@ export function help(port) {
         port.postMessage({ number, losses, elapsed: performance.now() - began }, [losses.buffer]);
       }
     } catch (error) {
-      port.postMessage({ number, error: String(error?.message ?? error) });
+      const isTrap = error instanceof WebAssembly.RuntimeError;
+      port.postMessage({ number, isTrap, error: String(error?.message ?? error) });
     }
   };
 }

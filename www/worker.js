@@ -37,7 +37,7 @@ const modelOf = (variant) => variant.split("?")[0];
 
 const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
-const helpers = new Helpers();
+const helpers = new Helpers((id) => post({ kind: "helper-lost", id }));
 let hasAskedForHelp = false;
 const board = new BoardWorker({ post, load, takeText, models, texts, failed });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
@@ -263,7 +263,8 @@ function plan({ run, text, past, max, windows, stride }) {
   const shortest = isSliding ? Math.max(SHORTEST, 2 ** Math.ceil(Math.log2(stride))) : SHORTEST;
   const settings = { text, shortest, longest: Math.max(max, shortest), scored_max: isSliding ? SLIDING_SCORED_MAX : SCORED_MAX };
   // On the CPU windows are shared out among workers; a step of one would leave the others idle.
-  if (isOnCpu()) settings.together = coresUsed(navigator.hardwareConcurrency);
+  // More than a few of the longest would keep the others waiting for their first points.
+  if (isOnCpu()) settings.together = Math.min(4, coresUsed(navigator.hardwareConcurrency));
   if (isSliding) settings.protocol = { sliding: { stride } };
   try {
     const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));

@@ -12,6 +12,8 @@ pub struct Batch {
     length: usize,
     /// Positions before this one are context only.
     first_scored: usize,
+    /// Not to be shared out among threads.
+    is_alone: bool,
 }
 
 impl Batch {
@@ -32,14 +34,27 @@ impl Batch {
             windows,
             length,
             first_scored: 0,
+            is_alone: false,
         })
     }
 
-    /// The same, of which only the last `count` predictions of each window are wanted: the losses of the others
-    /// may be 0.
+    /// The same, of which only the last `count` predictions of each window are wanted: an engine may skip the
+    /// others, whose losses are then 0.
     pub fn scoring(mut self, count: usize) -> Self {
         self.first_scored = self.length.saturating_sub(count);
         self
+    }
+
+    /// The same, to be computed on one thread whatever the pool has: for timing, which is then that of the work and
+    /// not of how it was cut.
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
+        self
+    }
+
+    /// Whether it is not to be shared out.
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     /// The first position of a window whose loss is wanted.
@@ -69,17 +84,17 @@ impl Batch {
         &self.tokens[start..start + self.length]
     }
 
-    /// The windows in order, so many in each of some batches; together they are all.
-    pub fn parts(&self, windows: &[usize]) -> Vec<Self> {
+    /// The windows in order, so many in each of some batches; together they are all. `None` for no window.
+    pub fn parts(&self, windows: &[usize]) -> Vec<Option<Self>> {
         let mut rest = &self.tokens[..];
         let parts = windows.iter().map(|&windows| {
             let (part, others) = rest.split_at(windows * (self.length + 1));
             rest = others;
-            Self {
+            (windows > 0).then(|| Self {
                 tokens: part.to_vec(),
                 windows,
                 ..*self
-            }
+            })
         });
         parts.collect()
     }

@@ -182,7 +182,8 @@ impl Engine {
 }
 
 impl Model {
-    /// Runs the batch: one loss a target, and what was asked to be captured of the first window.
+    /// Runs the batch: one loss a target that is [wanted](Batch::scoring), and what was asked to be captured of the
+    /// first window.
     ///
     /// # Errors
     /// A token outside the vocabulary, a head that does not exist, a length that the encoding or the GPU

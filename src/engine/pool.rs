@@ -10,10 +10,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// What a helper computed: one loss a target, `[windows][T]`, and how many milliseconds it took.
-pub type Share = (Vec<f32>, f64);
-/// What a helper is computing.
-pub type Computing = Pin<Box<dyn Future<Output = Result<Share, EngineError>>>>;
+/// What a helper is computing: one loss a target, `[windows][T]`, and how many milliseconds it takes.
+pub type Computing = Pin<Box<dyn Future<Output = Result<(Vec<f32>, f64), EngineError>>>>;
 
 /// Helpers that run models beside this thread.
 pub trait Pool: Debug {
@@ -45,8 +43,8 @@ pub struct Pooled {
     number: u32,
     /// Whether the helpers have it: they are given it with the first batch that is shared out.
     is_there: bool,
-    /// How fast this thread and each helper were, in windows a millisecond of the last batches; cores of a phone
-    /// differ. Without a value where that is not known yet.
+    /// How fast this thread and each helper were in the last batches, in multiply-adds a millisecond; cores of a
+    /// phone differ. Without a value where that is not known yet.
     paces: Vec<Option<f64>>,
 }
 
@@ -73,25 +71,30 @@ impl Pooled {
         self.here.set_positions(encoding, window);
     }
 
-    /// As [`cpu::Model::forward`]; several windows of which nothing is captured are shared out.
+    /// As [`cpu::Model::forward`]; several windows are shared out. The first, of which things may be captured, is
+    /// computed here.
     ///
     /// # Errors
     /// As there. What a helper could not compute is computed here.
     pub async fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
-        if self.pool.helpers() == 0 || batch.windows() == 1 || *captures != Captures::default() {
+        if self.pool.helpers() == 0 || batch.windows() == 1 || batch.is_alone() {
             return self.here.forward(batch, captures);
         }
+        // What every helper would refuse is refused here.
+        batch.check_vocabulary(self.here.config().vocabulary)?;
         if !self.is_there {
             self.pool
                 .load(self.number, self.here.config(), self.here.weights());
             self.is_there = true;
         }
-        self.paces.resize(self.pool.helpers() + 1, None);
+        if self.paces.len() != self.pool.helpers() + 1 {
+            self.paces = vec![None; self.pool.helpers() + 1];
+        }
         let windows = shares(batch.windows(), &self.paces);
         let mut parts = batch.parts(&windows).into_iter().enumerate();
         let own = parts.next();
         let theirs: Vec<(usize, Batch, Computing)> = parts
-            .filter(|(_, part)| part.windows() > 0)
+            .filter_map(|(thread, part)| Some((thread, part?)))
             .map(|(thread, part)| {
                 let config = self.here.config();
                 let computing = self.pool.run(thread - 1, self.number, config, &part);
@@ -99,28 +102,29 @@ impl Pooled {
             })
             .collect();
         let mut output = Output::default();
-        if let Some((thread, own)) = own {
+        if let Some((thread, Some(own))) = own {
             let began = self.pool.now();
             output = self.here.forward(&own, captures)?;
-            self.note(thread, own.windows(), self.pool.now() - began);
+            self.note(thread, &own, self.pool.now() - began);
         }
         for (thread, part, computing) in theirs {
             let nll = match computing.await {
                 Ok((nll, elapsed)) => {
-                    self.note(thread, part.windows(), elapsed);
+                    self.note(thread, &part, elapsed);
                     nll
                 }
                 // Of a batch that cannot be computed this says why.
-                Err(_) => self.here.forward(&part, captures)?.nll,
+                Err(_) => self.here.forward(&part, &Captures::default())?.nll,
             };
             output.nll.extend(nll);
         }
         Ok(output)
     }
 
-    fn note(&mut self, thread: usize, windows: usize, elapsed: f64) {
+    fn note(&mut self, thread: usize, part: &Batch, elapsed: f64) {
+        let operations = self.config().operations(part.windows(), part.length()).total();
         // A clock of whole milliseconds says nothing of less.
-        let now = windows as f64 / elapsed.max(1.0);
+        let now = operations as f64 / elapsed.max(1.0);
         if let Some(pace) = self.paces.get_mut(thread) {
             *pace = Some(pace.map_or(now, |before| 0.5 * (before + now)));
         }
@@ -156,7 +160,7 @@ impl Drop for Pooled {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::engine::{Engine, HeadId};
     use crate::model::Tensor;
@@ -201,11 +205,12 @@ mod tests {
         }
 
         fn now(&self) -> f64 {
-            self.clock.replace(self.clock.get() + 4000.0)
+            self.clock.replace(self.clock.get() + 3500.0)
         }
     }
 
-    fn weights(config: &Config) -> Weights {
+    /// Repeatable numbers for a model.
+    pub fn weights(config: &Config) -> Weights {
         let tensor = |(seed, shape): (usize, Vec<usize>)| Tensor {
             data: (0..shape.iter().product())
                 .map(|i: usize| ((i * 7919 + seed * 31) % 199) as f32 / 400.0 - 0.25)
@@ -235,28 +240,28 @@ mod tests {
         assert_eq!(shared.nll, plain.forward(&batch, &none).unwrap().nll);
         assert_eq!(*fake.ran.borrow(), [(0, 3), (1, 2), (2, 2)]);
 
-        // Changed positions reach the helpers; one window, and captures, stay here.
+        // Changed positions reach the helpers; captures are of the first window, which stays here.
         let other = Encoding::from_name("none").unwrap();
         pooled.set_positions(other.clone(), None);
         plain.set_positions(other, None);
         let again = pollster::block_on(pooled.forward(&batch, &none)).unwrap();
         assert_eq!(again.nll, plain.forward(&batch, &none).unwrap().nll);
         assert_ne!(again.nll, shared.nll);
-        // This thread took 4 s for three, the first helper 6 s, the second 2 s for two: it gets as many now.
+        // This thread took 3.5 s for three, the first helper 4 s for two, the second 2 s for two: it gets as many now.
         assert_eq!(fake.ran.borrow()[3..], [(0, 1), (1, 3), (2, 3)]);
         let attention = Captures {
             attention: Some(HeadId { layer: 0, head: 1 }),
             ..none
         };
-        assert!(
-            pollster::block_on(pooled.forward(&batch, &attention))
-                .unwrap()
-                .attention
-                .is_some()
-        );
+        let captured = pollster::block_on(pooled.forward(&batch, &attention)).unwrap();
+        assert_eq!(captured.nll, again.nll);
+        let plainly = plain.forward(&batch, &attention).unwrap();
+        assert!(captured.attention.is_some() && captured.attention == plainly.attention);
+        assert_eq!(fake.ran.borrow().len(), 9);
         let one = Batch::new(vec![1; 9], 1, 8).unwrap();
         pollster::block_on(pooled.forward(&one, &none)).unwrap();
-        assert_eq!(fake.ran.borrow().len(), 6);
+        pollster::block_on(pooled.forward(&batch.clone().alone(), &none)).unwrap();
+        assert_eq!(fake.ran.borrow().len(), 9);
 
         assert_eq!(fake.models.borrow().len(), 1);
         drop(pooled);

@@ -191,7 +191,8 @@ impl Laboratory {
 
     /// Opens a run: the measurement of models on a text. Its settings are JSON: `{text, shortest, longest,
     /// scored_max}` measures at powers of two, as far as the text reaches, on at most `scored_max` tokens;
-    /// `lengths: [16, 136]` takes the place of `shortest` and `longest`; `protocol` is `"non_overlapping"`,
+    /// `lengths: [16, 136]` takes the place of `shortest` and `longest`; `together` is how many windows the
+    /// engine computes side by side; `protocol` is `"non_overlapping"`,
     /// as without it, or `{"sliding": {"stride": 16}}`. Gives JSON `{lengths, scored, steps}`. A run that is
     /// open already keeps all it measured.
     ///

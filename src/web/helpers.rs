@@ -74,10 +74,12 @@ impl Pool for Helpers {
             batch.windows(),
             batch.length() - batch.first_scored(),
         );
+        // At once, so that a promise that is broken before it is awaited has somebody to tell.
+        let answer = JsFuture::from(promise);
         Box::pin(async move {
-            let answer = JsFuture::from(promise).await;
-            let answer =
-                answer.map_err(|error| EngineError::Helper(error.as_string().unwrap_or_default()))?;
+            let answer = answer
+                .await
+                .map_err(|error| EngineError::Helper(error.as_string().unwrap_or_default()))?;
             let answer: Answer = answer.unchecked_into();
             Ok((answer.losses(), answer.elapsed()))
         })

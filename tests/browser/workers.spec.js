@@ -5,7 +5,7 @@ const LENGTHS = 5;
 const start = { text: "persuasion", engine: "cpu", max: 256, encodings: "alibi,rotary" };
 
 /** Helpers that the page has started. */
-const helpers = (page) => page.evaluate(() => window.longview.engine.helpers.length);
+const helpers = (page) => page.evaluate(() => window.longview.engine.helpers.size);
 
 test.beforeEach(({ engine }) => test.skip(engine !== "cpu", "a GPU has no helpers"));
 
@@ -27,16 +27,18 @@ test("a helper that dies in the middle leaves no gap", async ({ page }) => {
   test.skip(cores < 2, "one core has no helpers");
   await page.evaluate(async () => {
     const { engine } = window.longview;
-    const some = () => engine.helpers.length > 0 && window.longview.results().length > 1;
+    const some = () => engine.helpers.size > 0 && window.longview.results().length > 1;
     while (!some()) await new Promise((resolve) => engine.follow(resolve));
     // They are gone, as after a crash; by the time that the page hears of it, a step waits for them.
-    const gone = engine.helpers.splice(0);
+    const gone = [...engine.helpers.values()];
     for (const helper of gone) helper.terminate();
     await new Promise((resolve) => setTimeout(resolve, 500));
     window.before = window.longview.results().length;
-    for (const helper of gone) helper.dispatchEvent(new ErrorEvent("error", { message: "it died" }));
+    // The last one first, so that a share is lost that nobody waits for yet.
+    for (const helper of gone.reverse()) helper.dispatchEvent(new ErrorEvent("error", { message: "it died" }));
   });
   expect(await page.evaluate(() => window.before)).toBeLessThan(2 * LENGTHS);
+  expect(await helpers(page)).toBe(0);
   await expect.poll(async () => (await results(page)).length).toBe(2 * LENGTHS);
   await expect.poll(async () => new Set((await results(page)).map(({ tokens }) => tokens)).size).toBe(1);
   for (const { perplexity } of await results(page)) expect(perplexity).toBeGreaterThan(10);

@@ -170,7 +170,7 @@ impl Scratch {
         (first_key, seen): (usize, usize),
     ) {
         let d_head = sizes.d_head;
-        // Past the last query the last one is taken again, with its own bias.
+        // Rows past the last query are computed with its bias, and not stored.
         let offsets = [0, 1, 2, 3].map(|row| (group + row).min(sizes.length - 1 - first_query));
         let rows = [0, 1, 2, 3].map(|row| {
             let at = (group + row) * d_head;

@@ -20,11 +20,12 @@ pub fn exp4(x: F32x4) -> F32x4 {
     (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
 }
 
-/// 2^x for x ≤ 0, to a relative error below 2·10⁻⁷; x below −126 gives 2⁻¹²⁶.
+/// 2^x for x ≤ 0, to a relative error below 2·10⁻⁷; x below −100 gives 2⁻¹⁰⁰, which is nothing in a sum and times
+/// a value no subnormal number: those are slow.
 #[inline(always)]
 fn exp2_4(x: F32x4) -> F32x4 {
     let constant = F32x4::splat;
-    let x = x.max(constant(-126.0));
+    let x = x.max(constant(-100.0));
     let rounded = x + constant(ROUND);
     let r = (x - (rounded - constant(ROUND))) * constant(std::f32::consts::LN_2);
     (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
@@ -120,14 +121,14 @@ mod tests {
     #[test]
     fn powers_of_two_agree_with_the_exact_ones() {
         let mut worst: f64 = 0.0;
-        for step in 0..126_000 {
-            let x = -126.0 + step as f32 * 0.001;
+        for step in 0..100_000 {
+            let x = -100.0 + step as f32 * 0.001;
             let exact = f64::from(x).exp2();
             worst = worst.max(((f64::from(exp2(x)) - exact) / exact).abs());
         }
         assert!(worst < 2e-7, "largest relative error {worst:e}");
         assert_eq!(exp2(0.0), 1.0);
-        assert!(exp2(-1e30) < 2e-38 && exp2(-1e30) >= 0.0);
+        assert!(exp2(-1e30) < 1e-30 && exp2(-1e30) >= 0.0);
         let mut fours = [[-1.0, -2.0, 1.0, -1e30], [1.0, 0.0, -0.5, -3.0]];
         let sum = exp2_all(&mut fours, 1.0);
         assert!((sum - (0.25 + 0.125 + 1.0 + 1.0 + 0.5 + 0.5f32.powf(1.5) + 0.0625)).abs() < 1e-6);

@@ -49,7 +49,8 @@ impl Model {
         self.tables = None;
     }
 
-    /// Runs the batch: one loss a target, and what was asked to be captured of the first window.
+    /// Runs the batch: one loss a target (0 for one that is not [wanted](Batch::scoring)), and what was asked to be
+    /// captured of the first window.
     ///
     /// # Errors
     /// A token outside the vocabulary, a head that does not exist, or a length that the encoding cannot
@@ -204,5 +205,50 @@ pub fn sizes(config: &Config, batch: &Batch) -> Sizes {
         heads: config.heads,
         d_head: config.d_head(),
         score_scale: config.score_scale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::HeadId;
+    use crate::engine::pool::tests::weights;
+
+    #[test]
+    fn what_is_not_scored_changes_nothing_of_the_rest() {
+        let window = Window { keys: 20, sinks: 2 };
+        for (name, window, smeared_keys) in [
+            ("alibi", None, false),
+            ("rotary", Some(window), false),
+            ("t5_bias", Some(window), true),
+        ] {
+            let encoding = Encoding::from_name(name).unwrap();
+            let config = Config {
+                window,
+                smeared_keys,
+                ..Config::base(encoding, 4)
+            };
+            let mut model = Model::new(&config, &weights(&config)).unwrap();
+            let tokens = (0..3 * 131).map(|i| i * 37 % 512).collect();
+            let batch = Batch::new(tokens, 3, 130).unwrap();
+            let attention = Captures {
+                attention: Some(HeadId { layer: 2, head: 0 }),
+                ..Captures::default()
+            };
+            let all = model.forward(&batch, &attention).unwrap();
+            for (count, captures) in [
+                (1, Captures::default()),
+                (66, Captures::default()),
+                (5, attention),
+            ] {
+                let some = model.forward(&batch.clone().scoring(count), &captures).unwrap();
+                let rows = all.nll.chunks(130).zip(some.nll.chunks(130));
+                for (all, some) in rows.flat_map(|(all, some)| all.iter().zip(some).skip(130 - count)) {
+                    assert!((all - some).abs() < 1e-5, "{name}, {count}: {all} {some}");
+                }
+                assert!(some.nll[0] == 0.0 && all.nll[0] > 0.0);
+                assert!(some.attention.is_none() || some.attention == all.attention);
+            }
+        }
     }
 }

@@ -110,7 +110,8 @@ pub fn memory_bytes(config: &Config, windows: usize, length: usize) -> Option<us
         })
         .collect();
     let tables = config.encoding.tables(&config.shape(length), &zeros).ok()?;
-    // The residual stream, its norm, what attention gives, q, k and v, and the MLP's hidden layer.
+    // The residual stream, its norm, what attention gives, q, k and v, and the MLP's hidden layer; of some of these
+    // the CPU engine keeps a few rows only.
     let row = 6 * config.d_model + config.d_ff + 1;
     Some(size_of::<f32>() * (parameters + numbers(&tables) + windows * length * row))
 }

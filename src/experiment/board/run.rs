@@ -81,7 +81,7 @@ impl Board {
         // The first warms up: tables, plans and buffers are made.
         for length in [short, short, longest, longest] {
             let step = Step::whole(0, length, longest / length);
-            let batch = step.batch(&tokens)?;
+            let batch = step.batch(&tokens)?.alone();
             let computed = step.cost(&config).operations;
             let began = now();
             match model.forward(&batch, &Captures::default()).await {
@@ -114,7 +114,8 @@ fn batches(
                 .map(|step| step.start + step.windows * step.stride + 1)
                 .max();
             let repeated: Vec<u32> = tokens.iter().copied().cycle().take(need.unwrap_or(0)).collect();
-            steps.iter().map(|step| step.batch(&repeated)).collect()
+            let batch = |step: &Step| step.batch(&repeated).map(Batch::alone);
+            steps.iter().map(batch).collect()
         } else {
             steps.iter().map(|step| step.batch(tokens)).collect()
         };

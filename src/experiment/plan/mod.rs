@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use thiserror::Error;
 
-/// Tokens that a step computes at most (a longer window is a step of its own): short enough that a reader
-/// can cancel between two steps.
+/// Tokens that a step computes at most (a longer window is a step of its own, or as many as the engine computes
+/// [together](Plan::together)): short enough that a reader can cancel between two steps.
 pub const STEP_TOKENS: usize = 4096;
 
 /// The order in which perplexity is measured.
