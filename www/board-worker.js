@@ -2,7 +2,7 @@
 
 /** What was found is told so often, and kept so often. */
 const TOLD_MS = 400;
-const KEPT_MS = 5000;
+const KEPT_MS = 1000;
 /** Its speed gives the estimates before anything is measured. */
 const CALIBRATED = "alibi";
 /** The name of the reader's own text. */
@@ -10,8 +10,8 @@ const OWN = "own";
 
 export class BoardWorker {
   /**
-   * @param {object} worker `{post, load, takeText, models, texts, failed}`: how a model or text is had, which there
-   *   are, and which could not be had
+   * @param {object} worker `{post, load, takeText, models, texts, failed, hashes}`: how a model or text is had,
+   *   which there are, which could not be had, and what the models' hashes are
    */
   constructor(worker) {
     this.worker = worker;
@@ -20,23 +20,57 @@ export class BoardWorker {
     /** When each claim was told of last. @type {Map<string, number>} */
     this.toldAt = new Map();
     this.keptAt = 0;
-    /** What a page kept, until the laboratory is there. */
-    this.restored = null;
     this.options = null;
+    /** Whether the laboratory was told what the models are. */
+    this.knowsModels = false;
     /** What the page has asked for while the laboratory may have been in the middle of a step. */
     this.hasOptions = false;
+    /** Ids of claims; null is all of them. */
     this.forgotten = [];
+    this.retried = [];
     this.isToKeep = false;
+    /** What a page kept of earlier measurements; and what other pages measured and forgot. */
+    this.restored = [];
+    this.heard = [];
+    this.gone = [];
   }
 
   /** Does what was asked for meanwhile: the laboratory takes no call while one of its steps waits for the GPU. */
-  settle() {
-    if (this.hasOptions) this.laboratory.board_options(JSON.stringify(this.options));
+  async settle() {
+    const { laboratory } = this;
+    if (this.hasOptions) laboratory.board_options(JSON.stringify(this.options));
     this.hasOptions = false;
-    for (const id of this.forgotten) this.laboratory.forget(id);
-    if (this.forgotten.length || this.isToKeep) this.keep();
-    this.forgotten = [];
+    for (const name of this.retried.splice(0)) laboratory.board_ask_again(name);
+    if (this.restored.length || this.heard.length) await this.knowModels();
+    for (const results of this.restored.splice(0)) this.takeKept(results);
+    for (const results of this.heard.splice(0)) laboratory.restore_results(results);
+    const gone = this.gone.splice(0);
+    if (gone.length) laboratory.forget_keys(gone);
+    for (const id of this.forgotten.splice(0)) {
+      if (id === null) laboratory.forget_all();
+      else laboratory.forget(id);
+      this.isToKeep = true;
+    }
+    if (this.isToKeep) this.keep();
     this.isToKeep = false;
+  }
+
+  /** Tells the laboratory what the models are, so that results of others are never shown. */
+  async knowModels() {
+    if (this.knowsModels) return;
+    this.knowsModels = true;
+    const hashes = await this.worker.hashes();
+    if (hashes) this.laboratory.expect_models(JSON.stringify(hashes));
+  }
+
+  /** Takes what this page kept; what is of other models or texts is let go. */
+  takeKept(results) {
+    try {
+      const dropped = JSON.parse(this.laboratory.restore_results(results));
+      if (dropped.length) this.worker.post({ kind: "results", changes: JSON.stringify({ records: {}, dropped }) });
+    } catch {
+      // Of another version: it is measured anew.
+    }
   }
 
   /** Keeps what is measured at the next occasion. */
@@ -44,19 +78,24 @@ export class BoardWorker {
     this.isToKeep = true;
   }
 
-  /** Takes what a page kept of earlier measurements; what is of another version is let go. */
+  /** Takes what a page kept of earlier measurements. */
   restore(results) {
-    this.restored = results;
+    this.restored.push(results);
+  }
+
+  /** Takes what other pages measured and forgot. */
+  hear({ results, gone }) {
+    this.heard.push(results);
+    this.gone.push(...gone);
+  }
+
+  /** A model or text that could not be had is asked for again. */
+  retry(name) {
+    this.retried.push(name);
   }
 
   begin(laboratory) {
     this.laboratory = laboratory;
-    if (!this.restored) return;
-    try {
-      laboratory.restore_results(this.restored);
-    } catch {
-      // Of another version: it is measured anew.
-    }
   }
 
   choose(options) {
@@ -76,19 +115,15 @@ export class BoardWorker {
     if (this.lacksOwn()) return takeText(OWN);
     if (!this.isCalibrated && !models.has(CALIBRATED) && !failed.has(CALIBRATED)) return load(CALIBRATED);
     return this.calibrate().then(() => {
-      const claims = JSON.parse(this.laboratory.claims());
-      const findings = Object.fromEntries(claims.map(({ id }) => [id, JSON.parse(this.laboratory.finding(id))]));
-      const { seconds } = JSON.parse(this.laboratory.board_progress());
-      post({ kind: "claims", claims, findings, seconds });
+      post({ kind: "claims", ...JSON.parse(this.laboratory.claims()) });
       return "told";
     });
   }
 
   async calibrate() {
-    const { models } = this.worker;
-    if (this.isCalibrated) return;
+    if (this.isCalibrated || !this.worker.models.has(CALIBRATED)) return;
     this.isCalibrated = true;
-    if (models.has(CALIBRATED)) await this.laboratory.board_calibrate(CALIBRATED);
+    await this.laboratory.board_calibrate(CALIBRATED);
   }
 
   /** One step of a claim; says whether it is done. */
@@ -127,10 +162,11 @@ export class BoardWorker {
 
   keep(now = performance.now()) {
     this.keptAt = now;
-    this.worker.post({ kind: "results", results: this.laboratory.export_results() });
+    const changes = this.laboratory.take_changes();
+    if (changes) this.worker.post({ kind: "results", changes });
   }
 
   forget(ids) {
-    this.forgotten.push(...ids);
+    this.forgotten.push(...(ids ?? [null]));
   }
 }

@@ -1,8 +1,10 @@
 // The page's side of the board of claims: what is measured, what was found, and what is kept over a reload.
 
+import { BoardStore, file } from "./board-store.js";
 import { own } from "./own-text.js";
 
-const KEY = "longview-board";
+/** What other pages measure is taken up so often. */
+const HEARD_MS = 200;
 
 export class Board {
   /** @param {import("./engine.js").Engine} engine */
@@ -17,9 +19,34 @@ export class Board {
     /** Seconds that are left, by claim. */
     this.seconds = new Map();
     this.progress = new Map();
-    /** Whether this browser keeps what is measured; false once it did not. */
-    this.isKept = true;
-    this.results = read();
+    /** Claims that the reader had measured and did not cancel. @type {Set<string>} */
+    this.asked = new Set();
+    this.store = new BoardStore((records, gone) => this.hear(records, gone));
+    /** What other pages measured and forgot since the worker was told. */
+    this.heard = { records: {}, gone: [] };
+  }
+
+  get isKept() {
+    return this.store.isKept;
+  }
+
+  /** What a worker that starts is to know. */
+  get results() {
+    return this.store.file();
+  }
+
+  /** Takes what other pages measured and forgot. */
+  hear(records, gone) {
+    Object.assign(this.heard.records, records);
+    for (const key of gone) delete this.heard.records[key];
+    this.heard.gone.push(...gone);
+    this.hearing ??= setTimeout(() => {
+      this.hearing = null;
+      const { records, gone } = this.heard;
+      this.heard = { records: {}, gone: [] };
+      this.engine.send({ kind: "heard", results: file(records), gone });
+      if (this.claims) this.ask();
+    }, HEARD_MS);
   }
 
   tell() {
@@ -36,7 +63,7 @@ export class Board {
           this.progress.set(id, progress);
           this.seconds.set(id, seconds);
         }
-        this.findings = new Map(Object.entries(message.findings));
+        this.findings = new Map(message.claims.map((claim) => [claim.id, claim]));
         break;
       case "claim":
         this.findings.set(message.id, message.finding);
@@ -51,17 +78,18 @@ export class Board {
       case "stopped":
         this.drop(message.id);
         break;
-      case "results":
-        this.results = message.results;
-        this.isKept = keep(message.results);
+      case "results": {
+        const { records, dropped = [] } = JSON.parse(message.changes);
+        this.store.take(records, dropped);
         break;
+      }
     }
     this.tell();
   }
 
   /** Asks what there is and what it costs. */
   ask() {
-    this.asked = this.engine.want({ kind: "claims" }, this.asked);
+    this.listing = this.engine.want({ kind: "claims" }, this.listing);
   }
 
   choose(options) {
@@ -77,12 +105,14 @@ export class Board {
   measure(id) {
     if (this.running.has(id)) return;
     this.engine.solve(`claim-${id}`);
+    this.asked.add(id);
     this.running.set(id, this.engine.want({ kind: "board", claim: id }));
     this.tell();
   }
 
   /** Stops measuring; what is measured stays. */
   cancel(id) {
+    this.asked.delete(id);
     this.drop(id);
     this.tell();
   }
@@ -92,27 +122,19 @@ export class Board {
     this.running.delete(id);
   }
 
-  forget(ids) {
-    for (const id of ids) this.drop(id);
+  /** Forgets what some claims measured, or all that was. */
+  forget(ids = null) {
+    for (const id of ids ?? [...this.running.keys()]) this.cancel(id);
+    if (!ids) this.store.clear();
     this.engine.send({ kind: "forget", ids });
     this.ask();
   }
-}
 
-function read() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-/** Says whether the results are kept: a frame may have no storage, or it may be full. */
-function keep(results) {
-  try {
-    localStorage.setItem(KEY, results);
-    return true;
-  } catch {
-    return false;
+  /** A model or text is asked for again: claims that were measured without it go on. */
+  retry(name) {
+    for (const { id, models, texts } of this.claims ?? []) {
+      if (this.asked.has(id) && (models.includes(name) || texts.includes(name))) this.measure(id);
+    }
+    if (this.claims) this.ask();
   }
 }

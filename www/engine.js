@@ -110,7 +110,8 @@ export class Engine {
     worker.postMessage({ kind: "start", engine: this.choice, places: addresses(), models: models() });
     if (own.text) worker.postMessage({ kind: "text", text: own.text });
     if (this.board.options) worker.postMessage({ kind: "options", options: this.board.options });
-    if (this.board.results) worker.postMessage({ kind: "restore", results: this.board.results });
+    const { results } = this.board;
+    if (results) worker.postMessage({ kind: "restore", results });
     for (const [id, want] of this.wants) worker.postMessage({ kind: "want", id, want });
     this.tell("verdict");
   }
@@ -256,6 +257,7 @@ export class Engine {
     this.solve(key);
     this.worker?.postMessage({ kind: "retry", name: problem?.retry });
     for (const [id, want] of this.wants) this.worker?.postMessage({ kind: "want", id, want });
+    this.board.retry(problem?.retry);
   }
 
   /** Asks for something until it is dropped; gives its id. */

@@ -47,20 +47,26 @@ export class Files {
     return this.manifest;
   }
 
-  /** The bytes of a model. */
+  /** The hashes of all models by name; null where what is loaded cannot be compared with them. */
+  async hashes() {
+    const models = await this.models();
+    return self.crypto?.subtle && models.size ? Object.fromEntries([...models].map(([name, model]) => [name, model.sha256])) : null;
+  }
+
+  /** A model: its bytes, and their hash where this browser computes one. */
   async model(name) {
     const file = `${name}.safetensors`;
     const known = (await this.models()).get(name);
     const kept = await keptBytes(known);
-    if (kept) return kept;
+    if (kept) return { bytes: kept, hash: known.sha256 };
     const bytes = await this.read(file);
-    if (!known) return bytes;
+    if (!known) return { bytes, hash: await sha256(bytes) };
     if (bytes.length < known.size_bytes) throw new Told("problems.truncated", { file, size: bytes.length, whole: known.size_bytes });
     const hash = await sha256(bytes);
     if (hash !== null && hash !== known.sha256) throw new Told("problems.hash", { file, hash: hash.slice(0, 8), wanted: known.sha256.slice(0, 8) });
     // Without a hash nothing says what would be kept.
     if (hash !== null) await keep(known, bytes);
-    return bytes;
+    return { bytes, hash };
   }
 }
 

@@ -39,7 +39,7 @@ const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
 const helpers = new Helpers((id) => post({ kind: "helper-lost", id }));
 let hasAskedForHelp = false;
-const board = new BoardWorker({ post, load, takeText, models, texts, failed });
+const board = new BoardWorker({ post, load, takeText, models, texts, failed, hashes: () => files.hashes() });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
 self.addEventListener("message", ({ data }) => {
@@ -69,6 +69,9 @@ self.addEventListener("message", ({ data }) => {
     case "restore":
       board.restore(data.results);
       break;
+    case "heard":
+      board.hear(data);
+      break;
     case "options":
       board.choose(data.options);
       break;
@@ -77,6 +80,7 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "retry":
       failed.delete(data.name);
+      board.retry(data.name);
       break;
     case "bytes":
       files.take(data);
@@ -144,7 +148,7 @@ const wanted = (kind) => [...wants].filter(([, want]) => want.kind === kind).rev
 
 /** Does the most wanted thing; says whether there may be another. */
 async function work() {
-  board.settle();
+  await board.settle();
   for (const [id, { encoding }] of wanted("weights")) {
     if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
     else return load(encoding);
@@ -282,9 +286,9 @@ function plan({ run, text, past, max, windows, stride }) {
 async function load(name) {
   post({ kind: "loading", name });
   try {
-    const bytes = await files.model(name);
+    const { bytes, hash } = await files.model(name);
     try {
-      laboratory.load(name, bytes);
+      laboratory.load(name, bytes, hash ?? undefined);
     } catch (error) {
       throw new Told("problems.checkpoint", { file: `${name}.safetensors`, reason: reason(error) });
     }

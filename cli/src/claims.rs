@@ -4,12 +4,14 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use longview::engine::Engine;
 use longview::experiment::board::{
-    Board, CLAIMS, Cell, Next, Options, Part, Parts, Source, Table, Verdict, text_of,
+    Board, CLAIMS, Cell, Finding, Missing, Next, Options, Part, Parts, Source, Table, Verdict, engine_name,
+    fingerprint, text_of,
 };
 use longview::experiment::{ModelError, Models};
 use longview::model::{Tokenizer, clean};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -61,9 +63,9 @@ struct Report {
     number: u8,
     source: Source,
     #[serde(flatten)]
-    finding: longview::experiment::board::Finding,
+    finding: Finding,
     paper: Table,
-    missing: Vec<String>,
+    missing: Vec<Missing>,
     /// Multiply-adds that were measured.
     operations: u64,
 }
@@ -128,6 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         text: arguments.text.clone(),
         own: arguments.own.is_some(),
         quick: arguments.quick,
+        ..Options::default()
     });
     let words = Words::new()?;
     if arguments.list {
@@ -136,10 +139,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let tokenizer = files::tokenizer(None, &arguments.models.join("any"))?;
     let (engine, verdict) = arguments.engine.start()?;
     eprintln!("{}", verdict.message);
-    if let Some(out) = arguments.out.as_ref().filter(|out| out.exists()) {
-        let kept = files::text(out)?;
-        board.restore(&kept).with_context(|| out.display().to_string())?;
-    }
+    board.set_options(Options {
+        engine: engine_name(verdict.engine, verdict.adapter.as_deref()),
+        ..board.options().clone()
+    });
     let mut lab = Lab {
         arguments,
         engine,
@@ -148,20 +151,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         board,
         began: Instant::now(),
     };
+    lab.restore()?;
     let mut reports = Vec::new();
     for id in wanted {
         lab.measure(id)?;
         let Some(claim) = CLAIMS.iter().find(|claim| claim.id() == id) else {
             continue;
         };
+        let standing = lab.board.standing(id)?;
         let report = Report {
             id,
             number: claim.number(),
             source: claim.source(),
-            finding: lab.board.finding(id)?,
+            finding: standing.finding,
             paper: claim.paper(),
-            missing: lab.board.missing(id)?,
-            operations: lab.board.progress(id)?.operations_done,
+            missing: standing.missing,
+            operations: standing.progress.operations_done,
         };
         match arguments.format {
             Format::Text => write_text(&report, &words)?,
@@ -175,6 +180,45 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Lab<'_> {
+    /// Goes on from the file of results, where there is one: with what was measured on the models and texts
+    /// that are here now.
+    fn restore(&mut self) -> Result<()> {
+        let Some(out) = self.arguments.out.as_ref().filter(|out| out.exists()) else {
+            return Ok(());
+        };
+        let (mut models, mut texts) = (BTreeMap::new(), BTreeSet::new());
+        for standing in self.board.survey().0 {
+            texts.extend(standing.texts);
+            for name in standing.models {
+                let path = self.checkpoint(&name);
+                if path.exists() && !models.contains_key(&name) {
+                    models.insert(name, fingerprint(std::fs::read(path)?));
+                }
+            }
+        }
+        self.board.expect_models(models);
+        texts.retain(|name| self.text(name).exists());
+        for name in texts {
+            self.take_text(&name)?;
+        }
+        let kept = files::text(out)?;
+        let refused = self.board.restore(&kept);
+        let refused = refused.with_context(|| out.display().to_string())?;
+        if !refused.is_empty() {
+            eprintln!(
+                "{}: {} results of other models or texts are left out",
+                out.display(),
+                refused.len()
+            );
+        }
+        Ok(())
+    }
+
+    /// Where a model's checkpoint lies.
+    fn checkpoint(&self, name: &str) -> PathBuf {
+        self.arguments.models.join(format!("{name}.safetensors"))
+    }
+
     /// Measures a claim to its end.
     fn measure(&mut self, id: &str) -> Result<()> {
         loop {
@@ -191,17 +235,20 @@ impl Lab<'_> {
         self.keep()
     }
 
+    /// Where a text lies.
+    fn text(&self, name: &str) -> PathBuf {
+        let own = self.arguments.own.clone().filter(|_| name == "own");
+        own.unwrap_or_else(|| self.arguments.texts.join(format!("{name}.txt")))
+    }
+
     fn take_text(&mut self, name: &str) -> Result<()> {
-        let own = self.arguments.own.as_ref().filter(|_| name == "own");
-        let path = own
-            .cloned()
-            .unwrap_or_else(|| self.arguments.texts.join(format!("{name}.txt")));
+        let path = self.text(name);
         if !path.exists() {
             self.board.skip(name);
             return Ok(());
         }
         let mut text = files::text(&path)?;
-        if own.is_some() {
+        if self.arguments.own.is_some() && name == "own" {
             text = clean(&text);
         }
         let encoded = self.tokenizer.encode(&text);
@@ -217,7 +264,7 @@ impl Lab<'_> {
     }
 
     fn load(&mut self, name: &str) -> Result<()> {
-        let path = self.arguments.models.join(format!("{name}.safetensors"));
+        let path = self.checkpoint(name);
         if !path.exists() {
             self.board.skip(name);
             return Ok(());
@@ -231,7 +278,8 @@ impl Lab<'_> {
             self.tokenizer.vocabulary()
         );
         let bytes = std::fs::read(&path)?;
-        self.board.set_model(name, checkpoint.config.clone(), &bytes);
+        self.board
+            .set_model(name, checkpoint.config.clone(), &fingerprint(bytes));
         self.models
             .load(&self.engine, name, checkpoint.config, checkpoint.weights)?;
         Ok(())
@@ -272,18 +320,18 @@ impl Lab<'_> {
 fn list(board: &Board, wanted: &[&'static str], words: &Words) -> Result<()> {
     let mut out = files::output();
     for id in wanted {
-        let (models, texts) = board.needs(id)?;
-        let operations = board.progress(id)?.operations;
+        let standing = board.standing(id)?;
+        let operations = standing.progress.operations;
         writeln!(out, "{id}: {}", words.get(&format!("board.claims.{id}.title")))?;
-        writeln!(out, "  models: {}", models.join(" "))?;
+        writeln!(out, "  models: {}", standing.models.join(" "))?;
         writeln!(
             out,
             "  texts: {}; {:.1} thousand million multiply-adds",
-            texts.join(" "),
+            standing.texts.join(" "),
             operations as f64 / 1e9
         )?;
     }
-    let all = board.progress_of_all().operations as f64 / 1e9;
+    let all = board.survey().1.operations as f64 / 1e9;
     writeln!(
         out,
         "all together, shared measurements once: {all:.0} thousand million multiply-adds"
@@ -308,8 +356,8 @@ fn write_text(report: &Report, words: &Words) -> Result<()> {
         let sentence = words.sentence(&format!("{claim}.sentence.{verdict}"), &report.finding.parts);
         writeln!(out, "   {sentence}")?;
     }
-    if !report.missing.is_empty() {
-        writeln!(out, "   left out: {}", report.missing.join("; "))?;
+    for missing in &report.missing {
+        writeln!(out, "   {}", left_out(missing, words))?;
     }
     write_table(&mut out, &report.finding.table, words)?;
     if let Some(heads) = &report.finding.heads {
@@ -322,6 +370,38 @@ fn write_text(report: &Report, words: &Words) -> Result<()> {
     }
     writeln!(out)?;
     Ok(out.flush()?)
+}
+
+/// What a claim had to do without, in the page's words.
+fn left_out(missing: &Missing, words: &Words) -> String {
+    let listed = |lengths: &[usize]| {
+        let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+        lengths.join(", ")
+    };
+    let (name, parts): (_, Vec<(&str, String)>) = match missing {
+        Missing::Model { name } => ("models", vec![("models", name.clone())]),
+        Missing::Text { name } => ("text", vec![("text", name.clone())]),
+        Missing::Short { text, lengths } => (
+            "short",
+            vec![("text", text.clone()), ("lengths", listed(lengths))],
+        ),
+        Missing::Variant {
+            variant,
+            lengths,
+            reason,
+        } => (
+            "variant",
+            vec![
+                ("variant", variant.clone()),
+                ("lengths", listed(lengths)),
+                ("reason", reason.clone()),
+            ],
+        ),
+    };
+    let sentence = words.get(&format!("laboratory.missing.{name}")).to_string();
+    let fill =
+        |sentence: String, (name, text): (&str, String)| sentence.replace(&format!("{{{name}}}"), &text);
+    parts.into_iter().fold(sentence, fill)
 }
 
 fn write_table(out: &mut impl Write, table: &Table, words: &Words) -> Result<()> {

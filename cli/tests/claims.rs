@@ -79,4 +79,10 @@ fn a_claim_is_measured_kept_and_equal_to_what_evaluate_says() {
         assert!((cell(&again, length) / cell(&report, length) - 1.0).abs() < 1e-8);
     }
     assert_eq!(again[0]["verdict"], "holds");
+    // Where there is another model under the name, what was kept is not taken for its.
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/checkpoints/alibi-s2.safetensors");
+    std::fs::copy(other, Path::new(&nowhere).join("alibi.safetensors")).unwrap();
+    let other = json(&[&arguments[..], &["--models", &nowhere]].concat());
+    assert!((cell(&other, 128) / cell(&report, 128) - 1.0).abs() > 1e-3);
+    std::fs::remove_dir_all(nowhere).unwrap();
 }

@@ -1,11 +1,12 @@
 //! The claims board's exports: what the claims need, steps that measure them, findings, and results to keep.
 
-use super::engine::{Laboratory, error};
+use super::engine::Laboratory;
 use crate::experiment::ModelError;
-use crate::experiment::board::{CLAIMS, Finding, Options, Source, Table, claim};
+use crate::experiment::board::{Finding, Missing, Options, Progress, Source, Standing, Table};
 use crate::json;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -15,69 +16,59 @@ extern "C" {
     fn now() -> f64;
 }
 
-#[derive(Serialize)]
-struct Report {
-    id: &'static str,
-    progress: f64,
-    #[serde(flatten)]
-    finding: Finding,
-    paper: Table,
-    missing: Vec<String>,
-}
-
+/// A claim as the page shows it.
 #[derive(Serialize)]
 struct Entry {
     id: &'static str,
     number: u8,
+    source: Source,
     models: Vec<String>,
     texts: Vec<String>,
-    tasks: usize,
-    operations: u64,
-    operations_done: u64,
+    #[serde(flatten)]
+    progress: Progress,
+    #[serde(flatten)]
+    finding: Finding,
+    paper: Table,
+    missing: Vec<Missing>,
+}
+
+impl From<Standing> for Entry {
+    fn from(standing: Standing) -> Self {
+        let claim = standing.claim;
+        Self {
+            id: claim.id(),
+            number: claim.number(),
+            source: claim.source(),
+            models: standing.models,
+            texts: standing.texts,
+            progress: standing.progress,
+            finding: standing.finding,
+            paper: claim.paper(),
+            missing: standing.missing,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Survey {
+    claims: Vec<Entry>,
+    /// What is left of all of them; what they share counts once.
     seconds: Option<f64>,
-    progress: f64,
-    verdict: crate::experiment::board::Verdict,
-    source: Source,
 }
 
 #[wasm_bindgen]
 impl Laboratory {
-    /// All claims as a JSON array of `{id, number, models, texts, tasks, operations, operations_done, seconds,
-    /// progress, verdict, source: {url, place}}`; `seconds` is what is left to measure, `null` until the
-    /// engine's speed is known.
+    /// All claims as they stand, as JSON `{claims: […], seconds}`, each claim as [`finding`](Self::finding)
+    /// gives it; `seconds` is what is left to measure, `null` until the engine's speed is known.
     ///
     /// # Errors
     /// None in practice.
     pub fn claims(&self) -> Result<String, JsError> {
-        let mut entries = Vec::new();
-        for claim in CLAIMS {
-            let id = claim.id();
-            let (models, texts) = self.board.needs(id)?;
-            let progress = self.board.progress(id)?;
-            entries.push(Entry {
-                id,
-                number: claim.number(),
-                models,
-                texts,
-                tasks: claim.tasks(self.board.options()).len(),
-                operations: progress.operations,
-                operations_done: progress.operations_done,
-                seconds: progress.seconds,
-                progress: progress.progress,
-                verdict: self.board.finding(id)?.verdict,
-                source: claim.source(),
-            });
-        }
-        Ok(serde_json::to_string(&entries)?)
-    }
-
-    /// How far all claims have come, as JSON `{progress, operations, operations_done, seconds}`; what claims
-    /// share counts once.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn board_progress(&self) -> Result<String, JsError> {
-        Ok(serde_json::to_string(&self.board.progress_of_all())?)
+        let (standings, all) = self.board.survey();
+        Ok(serde_json::to_string(&Survey {
+            claims: standings.into_iter().map(Entry::from).collect(),
+            seconds: all.seconds,
+        })?)
     }
 
     /// Sets what is measured: JSON `{text, own, quick}`, each of which may be missing. What was measured
@@ -86,7 +77,9 @@ impl Laboratory {
     /// # Errors
     /// Options that there are not.
     pub fn board_options(&mut self, options: &str) -> Result<(), JsError> {
-        self.board.set_options(json::read::<Options>(options)?);
+        let engine = self.board.options().engine.clone();
+        let options = json::read::<Options>(options)?;
+        self.board.set_options(Options { engine, ..options });
         Ok(())
     }
 
@@ -102,6 +95,11 @@ impl Laboratory {
     /// A model or text cannot be had: what needs it is left out until it is given after all.
     pub fn board_skip(&mut self, name: &str) {
         self.board.skip(name);
+    }
+
+    /// A model or text that could not be had is to be asked for again.
+    pub fn board_ask_again(&mut self, name: &str) {
+        self.board.ask_again(name);
     }
 
     /// Runs a claim's next step; gives JSON `{task, progress, operations_done, operations, seconds,
@@ -140,36 +138,48 @@ impl Laboratory {
         Ok(self.board.calibrate(model, now).await?)
     }
 
-    /// What a claim makes of what was measured so far, as JSON `{id, verdict, progress, parts, table, paper,
-    /// picture, missing}`.
+    /// A claim as it stands, as JSON `{id, number, source: {url, place}, models, texts, progress, operations,
+    /// operations_done, seconds, verdict, parts, table, heads, picture, paper, missing}`; `seconds` is `null`
+    /// until the engine's speed is known.
     ///
     /// # Errors
     /// An unknown claim.
     pub fn finding(&self, id: &str) -> Result<String, JsError> {
-        let known = claim(id).ok_or_else(|| error(format!("there is no claim \"{id}\"")))?;
-        Ok(serde_json::to_string(&Report {
-            id: known.id(),
-            progress: self.board.progress(id)?.progress,
-            finding: self.board.finding(id)?,
-            paper: known.paper(),
-            missing: self.board.missing(id)?,
-        })?)
+        let standing = self.board.standing(id)?;
+        Ok(serde_json::to_string(&Entry::from(standing))?)
     }
 
-    /// All that was measured, as JSON.
+    /// What was measured or forgotten since this was last asked, as JSON `{longview_board, records, dropped}`:
+    /// the records of measurements by key, and the keys of those that are no more; `undefined` where nothing
+    /// was.
     ///
     /// # Errors
     /// None in practice.
-    pub fn export_results(&self) -> Result<String, JsError> {
-        Ok(self.board.export()?)
+    pub fn take_changes(&mut self) -> Result<Option<String>, JsError> {
+        Ok(self.board.take_changes()?)
     }
 
-    /// Takes back what was exported; how many results that were.
+    /// What models are known to be before they are loaded: JSON, their SHA-256 by name. Results of others are
+    /// forgotten, and refused later.
+    ///
+    /// # Errors
+    /// Another text.
+    pub fn expect_models(&mut self, hashes: &str) -> Result<(), JsError> {
+        let hashes: BTreeMap<String, String> = json::read(hashes)?;
+        let short = hashes
+            .iter()
+            .map(|(name, hash)| (name.clone(), shortened(hash).into()));
+        self.board.expect_models(short.collect());
+        Ok(())
+    }
+
+    /// Takes back what was told as changed, where it is further than what is there; gives JSON, the keys of
+    /// those that belong to other models or texts than the known ones.
     ///
     /// # Errors
     /// Another text, or results of another version.
-    pub fn restore_results(&mut self, results: &str) -> Result<usize, JsError> {
-        Ok(self.board.restore(results)?)
+    pub fn restore_results(&mut self, results: &str) -> Result<String, JsError> {
+        Ok(serde_json::to_string(&self.board.restore(results)?)?)
     }
 
     /// Forgets what a claim measured, for all claims that share it.
@@ -179,4 +189,19 @@ impl Laboratory {
     pub fn forget(&mut self, id: &str) -> Result<(), JsError> {
         Ok(self.board.forget(id)?)
     }
+
+    /// Forgets all that was measured.
+    pub fn forget_all(&mut self) {
+        self.board.forget_all();
+    }
+
+    /// Forgets the results of some keys, which another page has forgotten.
+    pub fn forget_keys(&mut self, keys: Vec<String>) {
+        self.board.forget_keys(&keys);
+    }
+}
+
+/// What results keep of a hash: 16 of its hexadecimal digits tell one checkpoint from another.
+pub(super) fn shortened(hash: &str) -> &str {
+    hash.get(..16).unwrap_or(hash)
 }

@@ -5,7 +5,7 @@
 
 use super::helpers::Helpers;
 use crate::engine::{Captures, Choice, Engine, HeadId, Output, Verdict};
-use crate::experiment::board::Board;
+use crate::experiment::board::{Board, Options, engine_name, fingerprint};
 use crate::experiment::{Models, RunSettings, Runs};
 use crate::json;
 use crate::model::{Checkpoint, Tokenizer};
@@ -88,13 +88,18 @@ impl Laboratory {
             Engine::Cpu => Engine::Pool(Rc::new(helpers)),
             other => other,
         };
+        let mut board = Board::default();
+        board.set_options(Options {
+            engine: engine_name(verdict.engine, verdict.adapter.as_deref()),
+            ..Options::default()
+        });
         Ok(Self {
             engine,
             verdict,
             models: Models::default(),
             tokenizer: None,
             runs: Runs::default(),
-            board: Board::default(),
+            board,
         })
     }
 
@@ -143,12 +148,12 @@ impl Laboratory {
 
     /// Loads a checkpoint's bytes under the name of its file without the ending (`rotary-l64`), and gives its
     /// configuration as JSON. What was measured of another under that name, and of its variants, is
-    /// forgotten.
+    /// forgotten; `hash` is its SHA-256, where the browser computes one.
     ///
     /// # Errors
     /// Bytes that are no checkpoint, one of another encoding than its name says, or one that belongs to
     /// another tokenizer.
-    pub fn load(&mut self, name: String, bytes: &[u8]) -> Result<String, JsError> {
+    pub fn load(&mut self, name: String, bytes: &[u8], hash: Option<String>) -> Result<String, JsError> {
         let Checkpoint { config, weights, .. } = Checkpoint::from_bytes(bytes)?;
         let (found, need) = (config.encoding.name(), name.split('-').next().unwrap_or_default());
         if found != need {
@@ -166,7 +171,11 @@ impl Laboratory {
         }
         let configuration = serde_json::to_string(&config)?;
         self.models.load(&self.engine, &name, config.clone(), weights)?;
-        self.board.set_model(&name, config, bytes);
+        let known = hash
+            .as_deref()
+            .map(|hash| super::board::shortened(hash).to_string());
+        let known = known.unwrap_or_else(|| fingerprint(bytes.iter().copied()));
+        self.board.set_model(&name, config, &known);
         self.runs.forget_model(&name);
         Ok(configuration)
     }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, open, results, root, state, test, told } from "./fixtures.js";
+import { expect, open, results, root, shortText, state, test, told } from "./fixtures.js";
 
 const checkpoint = (name) => readFileSync(join(root, `www/checkpoints/${name}.safetensors`));
 const view = (name, more = {}) => ({ view: name, engine: "cpu", max: 64, length: 32, encodings: "alibi", ...more });
@@ -248,6 +248,69 @@ test.describe("the board of claims", () => {
       await expect(button(page, "rotary", /^Measured/)).toBeDisabled();
       await expect.poll(() => told(page)).toMatch(/rotary-s2/);
     });
+
+    test("once it can be had, trying again measures what was left out", async ({ page }) => {
+      await start(page);
+      let isThere = false;
+      await page.route("**/rotary-s2.safetensors", (route) => (isThere ? route.fallback() : route.fulfill({ status: 404, body: "" })));
+      await button(page, "rotary", /^Measure/).click();
+      await expect(row(page, "rotary").locator(".problem")).toContainText(/Without Rotary, seed 2/);
+      await expect(button(page, "rotary", /^Measured/)).toBeDisabled();
+      // Another claim is not begun by it, and one failure more changes nothing.
+      const again = page.locator(`${board} .messages p`).filter({ hasText: "rotary-s2" }).getByRole("button", { name: "Try again" });
+      await again.click();
+      await expect(again).toBeVisible();
+      await expect(button(page, "rotary", /^Measured/)).toBeDisabled();
+      isThere = true;
+      await again.click();
+      await expect(row(page, "rotary").locator(".problem")).toHaveText("");
+      await expect(button(page, "rotary", /^Measured/)).toBeDisabled();
+      const seeds = () => page.evaluate(() => window.longview.engine.board.findings.get("rotary").picture.series.map(({ name }) => name));
+      await expect.poll(seeds).toEqual(["rotary", "rotary-s2"]);
+      expect(await told(page)).toBe("");
+      await expect(button(page, "sinusoidal", /^Measure/)).toBeEnabled();
+    });
+  });
+
+  test("two pages measure into one set of results, and forget together", async ({ page, context, textCharacters }) => {
+    await start(page);
+    const other = await context.newPage();
+    await other.route("**/pkg/assets/*.txt", (route) => route.fulfill({ contentType: "text/plain; charset=utf-8", body: shortText(route.request().url(), textCharacters) }));
+    await start(other);
+    // Both at once, so that each keeps while the other measures.
+    await Promise.all([button(page, "sinusoidal", /^Measure/).click(), button(other, "scale", /^Measure/).click()]);
+    for (const one of [page, other]) {
+      for (const id of ["sinusoidal", "scale"]) await expect(button(one, id, /^Measured/)).toBeDisabled();
+    }
+    const sentences = (one) => Promise.all(["sinusoidal", "scale"].map((id) => row(one, id).locator(".finding").textContent()));
+    const found = await sentences(page);
+    expect(await sentences(other)).toEqual(found);
+    await page.reload();
+    for (const [index, id] of ["sinusoidal", "scale"].entries()) await expect(row(page, id).locator(".finding")).toHaveText(found[index]);
+    // ALiBi's share of "scale" is forgotten, in both.
+    await button(page, "alibi", /^Forget/).click();
+    for (const one of [page, other]) {
+      await expect(row(one, "scale")).toHaveAttribute("data-verdict", "unmeasured");
+      await expect(button(one, "sinusoidal", /^Measured/)).toBeDisabled();
+    }
+    await page.getByRole("button", { name: "Forget all results" }).click();
+    await expect(button(other, "sinusoidal", /^Measure/)).toBeEnabled();
+    expect(await other.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith("longview-board")))).toEqual([]);
+    await other.close();
+  });
+
+  test("results of another checkpoint are not shown, before anything is loaded", async ({ page }) => {
+    await start(page);
+    await button(page, "scale", /^Measure/).click();
+    await expect(button(page, "scale", /^Measured/)).toBeDisabled();
+    const kept = (model) => page.evaluate((model) => Object.keys(localStorage).filter((name) => name.includes(`losses ${model} `)).length, model);
+    expect(await kept("sinusoidal")).toBe(3);
+    await page.route("**/manifest.json", (route) => route.fulfill({ json: manifest().map((model) => (model.name === "sinusoidal" ? { ...model, sha256: "0".repeat(64) } : model)) }));
+    await page.reload();
+    await expect(row(page, "scale")).toHaveAttribute("data-verdict", "unmeasured");
+    await expect(button(page, "scale", /^Go on/)).toBeEnabled();
+    await expect(button(page, "sinusoidal", /^Measure/)).toBeEnabled();
+    expect([await kept("sinusoidal"), await kept("alibi")]).toEqual([0, 3]);
   });
 
   test("full storage is said, and the results stay as long as the page", async ({ page }) => {

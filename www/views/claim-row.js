@@ -38,6 +38,21 @@ function numbers({ columns, rows }, caption, words) {
       element(index ? "td" : "th", index ? { text: cell(value, words) } : { scope: "row", text: cell(value, words) }))))));
 }
 
+/** What a claim had to do without, in sentences: all models in one, each text and variant in its own. */
+function missing(all, words) {
+  const between = words.say("laboratory.listed");
+  const named = (name) => (isVariant(name) ? title(name, words) : name);
+  const models = all.filter(({ kind }) => kind === "model").map(({ name }) => named(name)).join(between);
+  const sentences = models ? [words.say("laboratory.missing.models", { models })] : [];
+  for (const { kind, name, text, lengths, variant, reason } of all) {
+    if (kind === "text") sentences.push(words.say("laboratory.missing.text", { text: words.say(`texts.${name}`) }));
+    const at = { lengths: lengths?.map((length) => words.count(length)).join(between) };
+    if (kind === "short") sentences.push(words.say("laboratory.missing.short", { text: words.say(`texts.${text}`), ...at }));
+    if (kind === "variant") sentences.push(words.say("laboratory.missing.variant", { variant: named(variant ?? ""), reason, ...at }));
+  }
+  return sentences.join(" ");
+}
+
 /** A finding's picture as the library's figure. */
 function figureOf(picture, words) {
   const trained_length = TRAINED_LENGTH;
@@ -66,7 +81,9 @@ function figureOf(picture, words) {
 const joined = new WeakMap();
 function valuesOf(picture) {
   if (!picture?.values) return null;
-  if (!joined.has(picture)) joined.set(picture, Float32Array.from(picture.values));
+  // What has no error is not a number.
+  const errors = picture.errors?.map((error) => error ?? NaN) ?? [];
+  if (!joined.has(picture)) joined.set(picture, Float32Array.from([...picture.values, ...errors]));
   return joined.get(picture);
 }
 
@@ -130,7 +147,7 @@ export class Row {
     say(this.verdict, `${VERDICT_SIGNS[verdict]} ${words.say(`board.verdicts.${verdict}`)}`);
     const path = `board.claims.${id}.sentence.${verdict}`;
     say(this.sentence, finding && words.has(path) ? words.say(path, parts(finding.parts, words)) : "");
-    say(this.missing, finding?.missing?.length ? words.say("laboratory.missing", { models: finding.missing.map((name) => (isVariant(name) ? title(name, words) : name)).join(words.say("methods.between")) }) : "");
+    say(this.missing, missing(finding?.missing ?? [], words));
     this.fill();
   }
 

@@ -15,7 +15,7 @@ function table(view) {
     if (board.running.size) for (const id of [...board.running.keys()]) board.cancel(id);
     else for (const { id } of unfinished(board)) board.measure(id);
   } });
-  const forget = element("button", { type: "button", text: words.say("laboratory.forgetAll"), onclick: () => board.forget((board.claims ?? []).map(({ id }) => id)) });
+  const forget = element("button", { type: "button", text: words.say("laboratory.forgetAll"), onclick: () => board.forget() });
   const total = element("span", { class: "cost", role: "status" });
   const kept = element("p", { class: "notes" });
   const heads = ["claim", "here", "follows"].map((name) => element("th", { scope: "col", role: "columnheader", text: words.say(`laboratory.columns.${name}`) }));

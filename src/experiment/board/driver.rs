@@ -1,12 +1,11 @@
-use super::claims::{CLAIMS, Claim, Options};
-use super::estimate::{Rates, config_by_name};
-use super::finding::{Finding, Verdict};
-use super::results::Results;
-use super::task::{Kind, Task, model_of};
+use super::claims::{Claim, Options};
+use super::estimate::Rates;
+use super::results::{Record, Results};
+use super::task::{Key, Kind, Task};
 use crate::engine::EngineError;
-use crate::model::{Config, Operations};
+use crate::model::Config;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -15,6 +14,10 @@ use thiserror::Error;
 pub struct Board {
     pub(super) options: Options,
     pub(super) results: Results,
+    /// Keys of results that were changed since changes were last told.
+    pub(super) touched: BTreeSet<String>,
+    /// Fingerprints of checkpoints that are known before these are loaded.
+    pub(super) expected: BTreeMap<String, String>,
     pub(super) models: BTreeMap<String, LoadedModel>,
     pub(super) texts: BTreeMap<String, LoadedText>,
     /// Models and texts that cannot be had.
@@ -55,18 +58,6 @@ pub enum Next {
     Done,
 }
 
-/// How far a claim has come.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Progress {
-    /// From 0 to 1, by operations.
-    pub progress: f64,
-    /// Multiply-adds, in all and done.
-    pub operations: u64,
-    pub operations_done: u64,
-    /// What is left, once the engine's speed is known.
-    pub seconds: Option<f64>,
-}
-
 /// Why the board cannot go on.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum BoardError {
@@ -80,15 +71,21 @@ pub enum BoardError {
     Engine(#[from] EngineError),
 }
 
-/// Tokens of a text that is not there yet, for estimates: enough for every task.
-const UNKNOWN_TEXT_TOKENS: usize = 1 << 17;
-
 /// FNV-1a over bytes, as 16 hexadecimal digits: tells whether a file is the one that results belong to.
-fn fingerprint(bytes: impl IntoIterator<Item = u8>) -> String {
+pub fn fingerprint(bytes: impl IntoIterator<Item = u8>) -> String {
     let hash = bytes.into_iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{hash:016x}")
+}
+
+/// What computes, in one word: times are kept by it. `adapter` is the GPU's own description, where there is one.
+pub fn engine_name(engine: &str, adapter: Option<&str>) -> String {
+    let words = adapter
+        .filter(|_| engine != "cpu")
+        .unwrap_or_default()
+        .split_whitespace();
+    std::iter::once(engine).chain(words).collect::<Vec<_>>().join("_")
 }
 
 /// The claim of a name.
@@ -113,15 +110,12 @@ impl Board {
         &self.results
     }
 
-    /// A checkpoint was loaded. Results of another one under its name are forgotten.
-    pub fn set_model(&mut self, name: &str, config: Config, bytes: &[u8]) {
-        let fingerprint = fingerprint(bytes.iter().copied());
-        self.results.retain(|key, record| {
-            key.split(' ').nth(1).map(model_of) != Some(name) || record.model == fingerprint
-        });
-        self.skipped.retain(|known| known != name);
-        self.left_out
-            .retain(|key, _| key.split(' ').nth(1).map(model_of) != Some(name));
+    /// A checkpoint was loaded; `fingerprint` tells it from another under its name, whose results are
+    /// forgotten.
+    pub fn set_model(&mut self, name: &str, config: Config, fingerprint: &str) {
+        self.keep_results(|key, record| key.model != name || record.model == fingerprint);
+        self.ask_again(name);
+        let fingerprint = fingerprint.into();
         self.models
             .insert(name.into(), LoadedModel { config, fingerprint });
     }
@@ -129,14 +123,24 @@ impl Board {
     /// A text was read. Results on another one under its name are forgotten.
     pub fn set_text(&mut self, name: &str, tokens: &[u32]) {
         let fingerprint = fingerprint(tokens.iter().flat_map(|token| token.to_le_bytes()));
-        self.results.retain(|key, record| {
-            let is_on_it = record.text.is_some() && key.split(' ').nth(2) == Some(name);
-            !is_on_it || record.text.as_ref() == Some(&fingerprint)
+        self.keep_results(|key, record| {
+            key.text != Some(name) || record.text.as_deref() == Some(&fingerprint)
         });
-        self.skipped.retain(|known| known != name);
-        self.left_out.retain(|key, _| key.split(' ').nth(2) != Some(name));
+        self.ask_again(name);
         let tokens = tokens.into();
         self.texts.insert(name.into(), LoadedText { tokens, fingerprint });
+    }
+
+    /// Keeps what `is_kept` says of results; the others are forgotten, as are those of no task.
+    pub(super) fn keep_results(&mut self, is_kept: impl Fn(Key, &Record) -> bool) {
+        let touched = &mut self.touched;
+        self.results.retain(|key, record| {
+            let stays = Key::read(key).is_some_and(|read| is_kept(read, record));
+            if !stays {
+                touched.insert(key.into());
+            }
+            stays
+        });
     }
 
     /// A model or a text cannot be had: what needs it is left out until it is given after all.
@@ -146,7 +150,15 @@ impl Board {
         }
     }
 
-    fn is_skipped(&self, name: &str) -> bool {
+    /// A model or a text that could not be had is to be asked for again, and so is what of it could not be
+    /// measured.
+    pub fn ask_again(&mut self, name: &str) {
+        self.skipped.retain(|known| known != name);
+        self.left_out
+            .retain(|key, _| Key::read(key).is_some_and(|key| key.model != name && key.text != Some(name)));
+    }
+
+    pub(super) fn is_skipped(&self, name: &str) -> bool {
         self.skipped.iter().any(|known| known == name)
     }
 
@@ -158,41 +170,27 @@ impl Board {
         Ok(())
     }
 
-    /// The tasks of a claim that can be measured.
-    fn tasks(&self, claim: &dyn Claim) -> Vec<Task> {
-        let mut tasks = claim.tasks(&self.options);
-        tasks.retain(|task| {
-            let is_skipped =
-                self.is_skipped(task.model()) || task.text().is_some_and(|text| self.is_skipped(text));
-            !is_skipped && !self.left_out.contains_key(&task.key())
-        });
-        tasks
+    /// The text that a task runs on; speed runs on any.
+    pub(super) fn text_of<'a>(&'a self, task: &'a Task) -> &'a str {
+        task.text().unwrap_or(&self.options.text)
     }
 
-    /// Tokens of the text that a task runs on; speed runs on any.
-    fn text_tokens(&self, task: &Task) -> usize {
-        let text = task.text().unwrap_or(&self.options.text);
-        self.texts
-            .get(text)
-            .map_or(UNKNOWN_TEXT_TOKENS, |text| text.tokens.len())
+    /// Whether a task can be measured, as far as is known.
+    pub(super) fn is_open(&self, task: &Task) -> bool {
+        let is_skipped = self.is_skipped(task.model()) || self.is_skipped(self.text_of(task));
+        !is_skipped && !self.left_out.contains_key(&task.key())
     }
 
     pub(super) fn done(&self, task: &Task) -> usize {
         self.results.get(task).map_or(0, |record| record.done)
     }
 
-    fn steps_left(&self, task: &Task) -> usize {
-        let steps = task.steps(self.text_tokens(task)).len();
-        steps.saturating_sub(self.done(task))
-    }
-
     /// The first task that is not finished. Of speeds the one with the fewest samples, so that whatever slows
     /// the machine for a while slows all of them.
     pub(super) fn next_task(&self, claim: &dyn Claim) -> Option<Task> {
         let left = || {
-            self.tasks(claim)
-                .into_iter()
-                .filter(|task| self.steps_left(task) > 0)
+            let tasks = claim.tasks(&self.options).into_iter();
+            tasks.filter(|task| self.is_open(task) && self.steps_left(task) > 0)
         };
         let first = left().next()?;
         match first.kind {
@@ -211,7 +209,7 @@ impl Board {
         let Some(task) = self.next_task(known(id)?) else {
             return Ok(Next::Done);
         };
-        let text = task.text().unwrap_or(&self.options.text);
+        let text = self.text_of(&task);
         Ok(if !self.texts.contains_key(text) {
             Next::Text { text: text.into() }
         } else if !self.models.contains_key(task.model()) {
@@ -228,155 +226,5 @@ impl Board {
     /// Whether the engine's speed is known.
     pub fn is_calibrated(&self) -> bool {
         self.rates.is_some()
-    }
-
-    /// How far a claim has come.
-    ///
-    /// # Errors
-    /// An unknown claim.
-    pub fn progress(&self, id: &str) -> Result<Progress, BoardError> {
-        Ok(self.progress_of(&self.tasks(known(id)?)))
-    }
-
-    /// How far all claims have come together: tasks that they share count once.
-    pub fn progress_of_all(&self) -> Progress {
-        let mut distinct: Vec<Task> = Vec::new();
-        for task in CLAIMS.iter().flat_map(|claim| self.tasks(*claim)) {
-            if !distinct.contains(&task) {
-                distinct.push(task);
-            }
-        }
-        self.progress_of(&distinct)
-    }
-
-    fn progress_of(&self, tasks: &[Task]) -> Progress {
-        let (mut all, mut left) = (0, Operations::default());
-        for task in tasks {
-            let by_name = || config_by_name(task.model());
-            let Some(config) = self
-                .models
-                .get(task.model())
-                .map(|model| model.config.clone())
-                .or_else(by_name)
-            else {
-                continue;
-            };
-            let tokens = self.text_tokens(task);
-            all += task.operations_left(&config, tokens, 0).total();
-            left += task.operations_left(&config, tokens, self.done(task));
-        }
-        let operations_done = all - left.total();
-        Progress {
-            progress: if all > 0 {
-                operations_done as f64 / all as f64
-            } else {
-                // Nothing of it can be measured.
-                0.0
-            },
-            operations: all,
-            operations_done,
-            seconds: self.rates.map(|rates| rates.seconds(left)),
-        }
-    }
-
-    /// What a claim makes of what was measured so far; a verdict only when all of it is measured that can be.
-    ///
-    /// # Errors
-    /// An unknown claim.
-    pub fn finding(&self, id: &str) -> Result<Finding, BoardError> {
-        let mut finding = known(id)?.finding(&self.options, &self.results);
-        if self.progress(id)?.progress < 1.0 {
-            finding.verdict = Verdict::Unmeasured;
-        }
-        Ok(finding)
-    }
-
-    /// What a claim had to do without: models and texts, and variants with the reason.
-    ///
-    /// # Errors
-    /// An unknown claim.
-    pub fn missing(&self, id: &str) -> Result<Vec<String>, BoardError> {
-        let mut missing: Vec<String> = Vec::new();
-        let mut note = |what: String| {
-            if !missing.contains(&what) {
-                missing.push(what);
-            }
-        };
-        for task in known(id)?.tasks(&self.options) {
-            for name in [Some(task.model()), task.text()].into_iter().flatten() {
-                if self.is_skipped(name) {
-                    note(name.to_string());
-                }
-            }
-            if let Some(reason) = self.left_out.get(&task.key()) {
-                note(format!("{} (T = {}): {reason}", task.variant, task.length()));
-            } else if self.texts.contains_key(task.text().unwrap_or(&self.options.text))
-                && task.steps(self.text_tokens(&task)).is_empty()
-            {
-                let text = task.text().unwrap_or_default();
-                note(format!("{text} (T = {})", task.length()));
-            }
-        }
-        Ok(missing)
-    }
-
-    /// The checkpoints and the texts that a claim's tasks need, in the order of their use.
-    ///
-    /// # Errors
-    /// An unknown claim.
-    pub fn needs(&self, id: &str) -> Result<(Vec<String>, Vec<String>), BoardError> {
-        let (mut models, mut texts) = (Vec::new(), Vec::new());
-        for task in known(id)?.tasks(&self.options) {
-            let text = task.text().unwrap_or(&self.options.text);
-            for (list, name) in [(&mut models, task.model()), (&mut texts, text)] {
-                if !list.iter().any(|listed| listed == name) {
-                    list.push(name.to_string());
-                }
-            }
-        }
-        Ok((models, texts))
-    }
-
-    /// Forgets what a claim measured, for all claims that share it.
-    ///
-    /// # Errors
-    /// An unknown claim.
-    pub fn forget(&mut self, id: &str) -> Result<(), BoardError> {
-        for task in known(id)?.tasks(&self.options) {
-            self.results.remove(&task);
-            self.left_out.remove(&task.key());
-        }
-        Ok(())
-    }
-
-    /// All that was measured, as JSON.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn export(&self) -> Result<String, BoardError> {
-        self.results
-            .to_json()
-            .map_err(|error| BoardError::Results(error.to_string()))
-    }
-
-    /// Takes back what was exported; how many results that were. Those of another checkpoint or text than
-    /// the loaded one are left.
-    ///
-    /// # Errors
-    /// Another text, or results of another version.
-    pub fn restore(&mut self, json: &str) -> Result<usize, BoardError> {
-        let mut restored = Results::from_json(json).map_err(BoardError::Results)?;
-        restored.retain(|key, record| {
-            let mut words = key.split(' ').skip(1);
-            let model = words
-                .next()
-                .and_then(|variant| self.models.get(model_of(variant)));
-            let text = words.next().and_then(|text| self.texts.get(text));
-            let is_models = model.is_none_or(|model| model.fingerprint == record.model);
-            let is_texts = record.text.is_none()
-                || text.is_none_or(|text| Some(&text.fingerprint) == record.text.as_ref());
-            is_models && is_texts
-        });
-        Ok(self.results.restore(restored))
     }
 }

@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of what is written; another is refused.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct File {
     longview_board: u32,
     records: BTreeMap<String, Written>,
+    /// Keys of results that are no more; only where changes are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dropped: Vec<String>,
 }
 
 /// A record as it is written: short names and rounded sums, since a browser keeps hundreds of them.
@@ -55,6 +58,14 @@ impl Results {
     /// # Errors
     /// None in practice.
     pub fn to_json(&self) -> serde_json::Result<String> {
+        self.to_json_without(Vec::new())
+    }
+
+    /// The same, and which keys are no more.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn to_json_without(&self, dropped: Vec<String>) -> serde_json::Result<String> {
         let pairs =
             |list: &[(f64, usize)]| Some(list.iter().map(|&(sum, count)| (rounded(sum), count)).collect());
         let records = self.records.iter().map(|(key, record)| {
@@ -96,6 +107,7 @@ impl Results {
         serde_json::to_string(&File {
             longview_board: VERSION,
             records: records.collect(),
+            dropped,
         })
     }
 
@@ -183,12 +195,12 @@ mod tests {
         let json = results.to_json().unwrap();
         assert_eq!(Results::from_json(&json).unwrap(), results);
         assert!(Results::from_json("[]").unwrap_err().contains("measure anew"));
-        let other = json.replace("\"longview_board\":1", "\"longview_board\":99");
+        let other = json.replace("\"longview_board\":2", "\"longview_board\":99");
         assert!(Results::from_json(&other).unwrap_err().contains("version 99"));
         // Only what is further replaces.
         let mut behind = Results::default();
         behind.entry(&speed(2), || record(5, Data::Speed { samples: vec![9.0] }));
-        assert_eq!(behind.restore(results), 4);
+        behind.restore(results);
         assert_eq!((behind.len(), behind.get(&speed(2)).unwrap().done), (4, 5));
     }
 }

@@ -9,14 +9,16 @@ mod claims;
 mod driver;
 mod estimate;
 mod finding;
+mod keeping;
 mod kept;
 mod results;
 mod run;
 mod statistics;
+mod survey;
 mod task;
 
 pub use claims::{CLAIMS, Claim, Options, Source, claim};
-pub use driver::{Board, BoardError, Next, Progress};
+pub use driver::{Board, BoardError, Next, engine_name, fingerprint};
 pub use estimate::{Rates, config_by_name, encoding_of, memory_bytes};
 pub use finding::{
     Cell, CopyCurve, CopyPoint, CurvePoint, Finding, Part, Parts, Picture, Series, SpeedSeries, Table,
@@ -24,7 +26,8 @@ pub use finding::{
 };
 pub use results::{Data, Record, Results};
 pub use statistics::{Estimate, LEAVES, Limit, Losses, leaves_at, limit};
-pub use task::{Kind, Task, model_of};
+pub use survey::{Missing, Progress, Standing};
+pub use task::{Key, Kind, Task, model_of};
 
 #[cfg(test)]
 mod tests;

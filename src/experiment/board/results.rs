@@ -2,7 +2,7 @@ use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
 use crate::engine::Output;
 use crate::experiment::{CopyScore, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Mean losses by the context that a prediction had: 1 token, 2 to 3, 4 to 7 …; each `(sum, count)`.
 pub type ByContext = Vec<(f64, usize)>;
@@ -135,13 +135,24 @@ impl Results {
         self.records.entry(task.key()).or_insert_with(new)
     }
 
-    pub fn remove(&mut self, task: &Task) {
-        self.records.remove(&task.key());
+    /// Says whether there was any.
+    pub fn remove(&mut self, task: &Task) -> bool {
+        self.records.remove(&task.key()).is_some()
     }
 
     /// Keeps what `is_kept` says of a key and its record.
     pub fn retain(&mut self, mut is_kept: impl FnMut(&str, &Record) -> bool) {
         self.records.retain(|key, record| is_kept(key, record));
+    }
+
+    /// Those of some keys.
+    pub fn of(&self, keys: &BTreeSet<String>) -> Self {
+        let records = keys
+            .iter()
+            .filter_map(|key| Some((key.clone(), self.records.get(key)?.clone())));
+        Self {
+            records: records.collect(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -216,9 +227,8 @@ impl Results {
         })
     }
 
-    /// Takes over records that are not there, or not as far. How many there were.
-    pub fn restore(&mut self, others: Self) -> usize {
-        let count = others.len();
+    /// Takes over records that are not there, or not as far.
+    pub fn restore(&mut self, others: Self) {
         for (key, record) in others.records {
             if self
                 .records
@@ -228,7 +238,6 @@ impl Results {
                 self.records.insert(key, record);
             }
         }
-        count
     }
 }
 
@@ -249,7 +258,10 @@ pub(super) mod tests {
     pub fn speed(length: usize) -> Task {
         Task {
             variant: "alibi".into(),
-            kind: Kind::Speed { length },
+            kind: Kind::Speed {
+                length,
+                engine: "cpu".into(),
+            },
         }
     }
 

@@ -21,7 +21,7 @@ impl Board {
     ) -> Result<String, BoardError> {
         let no_step = || BoardError::NoStep(id.into());
         let task = self.next_task(known(id)?).ok_or_else(no_step)?;
-        let text = self.texts.get(task.text().unwrap_or(&self.options.text));
+        let text = self.texts.get(self.text_of(&task));
         let (loaded, text) = self.models.get(task.model()).zip(text).ok_or_else(no_step)?;
         let tokens = text.tokens.clone();
         let done = self.done(&task);
@@ -59,6 +59,7 @@ impl Board {
             .data
             .add(&task, task.scored(tokens.len()), &steps, &outputs, elapsed_ms);
         record.done += 1;
+        self.touched.insert(task.key());
         if let Some(rates) = &mut self.rates {
             rates.note(computed, elapsed_ms);
         }

@@ -36,8 +36,9 @@ pub enum Kind {
         gap: usize,
         windows: usize,
     },
-    /// The time that a token takes in windows of `length`.
-    Speed { length: usize },
+    /// The time that a token takes in windows of `length` on an engine, by its [name](super::engine_name):
+    /// times of another one are another measurement.
+    Speed { length: usize, engine: String },
 }
 
 /// Tokens that a sample of speed computes, at least.
@@ -72,8 +73,35 @@ impl fmt::Display for Task {
                 tokens,
             } => write!(f, "paired {variant} {text} {length} {base} {tokens}"),
             Kind::Copy { text, gap, windows } => write!(f, "copy {variant} {text} {gap} {windows}"),
-            Kind::Speed { length } => write!(f, "speed {variant} {length}"),
+            Kind::Speed { length, engine } => write!(f, "speed {variant} {length} {engine}"),
         }
+    }
+}
+
+/// What a task's key says of the files that it was measured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// The name of the checkpoint.
+    pub model: &'a str,
+    /// The text; none of speed.
+    pub text: Option<&'a str>,
+}
+
+impl<'a> Key<'a> {
+    /// Reads what [`Task::key`] wrote; `None` where it is no key of a task.
+    pub fn read(key: &'a str) -> Option<Self> {
+        let mut words = key.split(' ');
+        let (kind, variant) = (words.next()?, words.next()?);
+        let text = match kind {
+            "losses" | "paired" | "copy" => Some(words.next()?),
+            // The length, and the engine that once was not there.
+            "speed" => words.nth(1).map(|_| None)?,
+            _ => return None,
+        };
+        Some(Self {
+            model: model_of(variant),
+            text,
+        })
     }
 }
 
@@ -104,7 +132,7 @@ impl Task {
     /// The length T of its windows.
     pub fn length(&self) -> usize {
         match self.kind {
-            Kind::Losses { length, .. } | Kind::Paired { length, .. } | Kind::Speed { length } => length,
+            Kind::Losses { length, .. } | Kind::Paired { length, .. } | Kind::Speed { length, .. } => length,
             Kind::Copy { .. } => self.probe().map_or(0, |probe| probe.length()),
         }
     }
@@ -173,7 +201,7 @@ impl Task {
                 let step = |first| vec![Step::whole(0, length, most.min(scored - first)); 2];
                 (0..scored).step_by(most).map(step).collect()
             }
-            Kind::Speed { length } => {
+            Kind::Speed { length, .. } => {
                 let windows = (SPEED_TOKENS / length).max(1);
                 vec![vec![Step::whole(0, length, windows)]; SPEED_SAMPLES]
             }
@@ -218,6 +246,46 @@ mod tests {
             "losses rotary-l64?window=8 persuasion 8 100 sliding 4"
         );
         assert_eq!(losses(8, 100).model(), "rotary-l64");
+    }
+
+    #[test]
+    fn a_key_tells_its_model_and_its_text() {
+        let kinds = [
+            losses(8, 100).kind,
+            Kind::Paired {
+                text: "own".into(),
+                length: 64,
+                base: 16,
+                tokens: 1000,
+            },
+            Kind::Copy {
+                text: "hamlet".into(),
+                gap: 16,
+                windows: 2,
+            },
+            Kind::Speed {
+                length: 128,
+                engine: "cpu".into(),
+            },
+        ];
+        for kind in kinds {
+            let task = Task {
+                variant: "rotary-l64?window=8".into(),
+                kind,
+            };
+            let key = task.key();
+            let read = Key::read(&key).unwrap();
+            assert_eq!((read.model, read.text), (task.model(), task.text()), "{key}");
+        }
+        for other in [
+            "",
+            "losses",
+            "losses alibi",
+            "speed alibi 128",
+            "weights alibi persuasion",
+        ] {
+            assert_eq!(Key::read(other), None, "{other}");
+        }
     }
 
     #[test]

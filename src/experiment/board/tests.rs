@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::experiment::Models;
 use crate::model::{Config, Init, Tensor, Weights};
 use std::cell::Cell as Shared;
+use std::collections::BTreeMap;
 
 /// A tiny model with weights that look random.
 fn tiny(encoding: &str) -> (Config, Weights) {
@@ -35,6 +36,14 @@ fn text(seed: u32, count: u32) -> Vec<u32> {
         .collect()
 }
 
+fn finding_of(board: &Board, id: &str) -> Finding {
+    board.standing(id).unwrap().finding
+}
+
+fn missing_of(board: &Board, id: &str) -> Vec<Missing> {
+    board.standing(id).unwrap().missing
+}
+
 /// A board whose models and texts are given when it asks.
 struct Lab {
     board: Board,
@@ -64,7 +73,8 @@ impl Lab {
         self.models
             .load(&Engine::Cpu, name, config.clone(), weights)
             .unwrap();
-        self.board.set_model(name, config, bytes);
+        self.board
+            .set_model(name, config, &fingerprint(bytes.iter().copied()));
     }
 
     /// Does what a claim needs next, at most `count` times; whether it is done.
@@ -104,7 +114,7 @@ fn a_claim_is_measured_and_shares_its_tasks() {
     );
     assert_eq!(lab.board.progress("scale").unwrap().progress, 0.0);
     assert!(lab.work("scale", 1000));
-    let finding = lab.board.finding("scale").unwrap();
+    let finding = finding_of(&lab.board, "scale");
     assert_ne!(finding.verdict, Verdict::Unmeasured);
     assert_eq!(lab.board.progress("scale").unwrap().progress, 1.0);
     // ALiBi's own claim has part of its lengths already.
@@ -114,9 +124,9 @@ fn a_claim_is_measured_and_shares_its_tasks() {
         "{progress:?}"
     );
     // Its curve shows, and no verdict yet: two lengths would be taken for all.
-    assert_eq!(lab.board.finding("alibi").unwrap().verdict, Verdict::Unmeasured);
+    assert_eq!(finding_of(&lab.board, "alibi").verdict, Verdict::Unmeasured);
     // What is measured agrees with a plain measurement of the same windows.
-    let Some(Picture::Perplexity { series }) = lab.board.finding("alibi").unwrap().picture else {
+    let Some(Picture::Perplexity { series }) = finding_of(&lab.board, "alibi").picture else {
         panic!("a curve")
     };
     let point = series[0].points.iter().find(|point| point.length == 128).unwrap();
@@ -139,27 +149,24 @@ fn a_claim_is_measured_and_shares_its_tasks() {
 fn stopping_and_restoring_lose_nothing() {
     let mut whole = Lab::new();
     assert!(whole.work("scale", 1000));
-    let expected = whole.board.finding("scale").unwrap();
+    let expected = finding_of(&whole.board, "scale");
     let mut first = Lab::new();
     assert!(!first.work("scale", 6));
     let kept = first.board.export().unwrap();
-    let half = first.board.finding("scale").unwrap();
+    let half = finding_of(&first.board, "scale");
     // A page that is loaded anew: the finding is there before any model is.
     let mut second = Lab::new();
-    let count = second.board.restore(&kept).unwrap();
-    assert_eq!(count, first.board.results().len());
-    assert_eq!(second.board.finding("scale").unwrap().parts, half.parts);
+    assert_eq!(second.board.restore(&kept).unwrap(), [""; 0]);
+    assert_eq!(second.board.results().len(), first.board.results().len());
+    assert_eq!(finding_of(&second.board, "scale").parts, half.parts);
     let done = second.board.progress("scale").unwrap().operations_done;
     assert!(done > 0);
     assert!(second.work("scale", 1000));
-    let found = second.board.finding("scale").unwrap();
+    let found = finding_of(&second.board, "scale");
     assert_eq!((found.verdict, &found.parts), (expected.verdict, &expected.parts));
     second.board.forget("scale").unwrap();
     assert!(second.board.results().is_empty());
-    assert_eq!(
-        second.board.finding("scale").unwrap().verdict,
-        Verdict::Unmeasured
-    );
+    assert_eq!(finding_of(&second.board, "scale").verdict, Verdict::Unmeasured);
 }
 
 #[test]
@@ -171,11 +178,12 @@ fn results_of_another_model_or_text_are_dropped() {
     lab.board.set_text("persuasion", &text(0, 4097));
     assert_eq!(lab.board.results().len(), all);
     let (config, _) = tiny("alibi");
-    lab.board.set_model("alibi", config, b"another");
+    lab.board.set_model("alibi", config, "another");
     assert_eq!(lab.board.results().len(), all / 2);
     // Restored results of the old file are refused, those of the other model taken.
-    lab.board.restore(&kept).unwrap();
-    assert_eq!(lab.board.results().len(), all / 2);
+    let refused = lab.board.restore(&kept).unwrap();
+    assert_eq!((lab.board.results().len(), refused.len()), (all / 2, all / 2));
+    assert!(refused.iter().all(|key| key.contains(" alibi ")));
     lab.board.set_text("persuasion", &text(7, 4097));
     assert!(lab.board.results().is_empty());
     assert!(lab.board.restore("{}").is_err());
@@ -186,19 +194,137 @@ fn what_cannot_be_had_is_left_out_and_said() {
     let mut lab = Lab::new();
     lab.board.skip("sinusoidal");
     assert!(lab.work("scale", 1000));
-    assert_eq!(lab.board.missing("scale").unwrap(), ["sinusoidal"]);
-    assert_eq!(lab.board.finding("scale").unwrap().verdict, Verdict::Unmeasured);
+    let name = "sinusoidal".into();
+    assert_eq!(missing_of(&lab.board, "scale"), [Missing::Model { name }]);
+    assert_eq!(finding_of(&lab.board, "scale").verdict, Verdict::Unmeasured);
     // It is there after all.
     lab.load("sinusoidal", b"sinusoidal");
     assert!(lab.work("scale", 1000));
-    assert!(lab.board.missing("scale").unwrap().is_empty());
-    assert_ne!(lab.board.finding("scale").unwrap().verdict, Verdict::Unmeasured);
+    assert_eq!(missing_of(&lab.board, "scale"), []);
+    assert_ne!(finding_of(&lab.board, "scale").verdict, Verdict::Unmeasured);
+    // What failed once is left out until it is asked for again.
+    lab.board.forget("scale").unwrap();
+    lab.board.skip("sinusoidal");
+    lab.board.models.remove("sinusoidal");
+    assert!(lab.work("scale", 1000));
+    lab.board.ask_again("sinusoidal");
+    assert!(lab.board.progress("scale").unwrap().progress < 1.0);
+    let model = "sinusoidal".into();
+    assert_eq!(lab.board.next("scale").unwrap(), Next::Load { model });
     // A text too short for some lengths gives the others.
     let mut short = Lab::new();
     short.board.set_text("persuasion", &text(0, 300));
     assert!(short.work("scale", 1000));
-    assert_eq!(short.board.missing("scale").unwrap(), ["persuasion (T = 512)"]);
+    let text = "persuasion".into();
+    let lengths = vec![512];
+    assert_eq!(
+        missing_of(&short.board, "scale"),
+        [Missing::Short { text, lengths }]
+    );
     assert!(short.board.next("nothing").is_err());
+}
+
+#[test]
+fn a_text_that_cannot_be_had_ends_even_what_any_text_would_do_for() {
+    let mut lab = Lab::new();
+    lab.board.skip("persuasion");
+    for id in ["scale", "speed"] {
+        assert_eq!(lab.board.next(id).unwrap(), Next::Done, "{id}");
+        let name = "persuasion".into();
+        assert_eq!(missing_of(&lab.board, id), [Missing::Text { name }], "{id}");
+    }
+}
+
+#[test]
+fn changes_are_told_once_and_another_page_takes_them() {
+    let mut first = Lab::new();
+    assert_eq!(first.board.take_changes().unwrap(), None);
+    assert!(!first.work("scale", 4));
+    let early = first.board.take_changes().unwrap().unwrap();
+    assert_eq!(first.board.take_changes().unwrap(), None);
+    assert!(first.work("scale", 1000));
+    let late = first.board.take_changes().unwrap().unwrap();
+    assert!(!late.contains("dropped"));
+    // In whatever order they come, what is further counts; what was taken over is not told again.
+    let mut second = Lab::new();
+    for changes in [&late, &early] {
+        assert_eq!(second.board.restore(changes).unwrap(), [""; 0]);
+    }
+    assert_eq!(second.board.take_changes().unwrap(), None);
+    assert_eq!(
+        finding_of(&second.board, "scale"),
+        finding_of(&first.board, "scale")
+    );
+    // What one forgets it tells, and the other takes.
+    first.board.forget("scale").unwrap();
+    let told = first.board.take_changes().unwrap().unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let dropped: Vec<String> = serde_json::from_value(told["dropped"].clone()).unwrap();
+    assert_eq!(dropped.len(), second.board.results().len());
+    second.board.forget_keys(&dropped[1..]);
+    assert_eq!(second.board.results().len(), 1);
+    second.board.forget_all();
+    assert!(second.board.take_changes().unwrap().unwrap().contains("dropped"));
+}
+
+#[test]
+fn results_of_a_model_that_is_known_to_be_another_are_never_shown() {
+    let mut lab = Lab::new();
+    assert!(lab.work("scale", 1000));
+    let (kept, all) = (lab.board.export().unwrap(), lab.board.results().len());
+    let known = |name: &str| (name.to_string(), fingerprint(name.bytes()));
+    // Before anything is loaded: sinusoidal is what it was, ALiBi is not.
+    let expected = BTreeMap::from([known("sinusoidal"), ("alibi".into(), "another".into())]);
+    let mut later = Lab::new();
+    later.board.expect_models(expected.clone());
+    assert_eq!(later.board.restore(&kept).unwrap().len(), all / 2);
+    let name = "sinusoidal";
+    assert!(
+        later
+            .board
+            .results()
+            .records
+            .keys()
+            .all(|key| Key::read(key).unwrap().model == name)
+    );
+    // The same where the results were there first.
+    lab.board.take_changes().unwrap();
+    lab.board.expect_models(expected);
+    assert_eq!(lab.board.results().len(), all / 2);
+    assert!(lab.board.take_changes().unwrap().unwrap().contains("dropped"));
+}
+
+#[test]
+fn times_of_two_engines_are_two_measurements() {
+    let mut lab = Lab::new();
+    assert!(lab.work("speed", 1000));
+    let count = lab.board.results().len();
+    assert_eq!(
+        finding_of(&lab.board, "speed").parts.get("engine"),
+        Some(&Part::Word {
+            word: "board.words.engine_cpu".into()
+        })
+    );
+    let adapter = engine_name("gpu", Some("SwiftShader Device (LLVM 10)"));
+    assert_eq!(
+        (&adapter[..], &engine_name("cpu", Some("a GPU"))[..]),
+        ("gpu_SwiftShader_Device_(LLVM_10)", "cpu")
+    );
+    let engine = adapter.clone();
+    lab.board.set_options(Options {
+        engine,
+        ..lab.board.options().clone()
+    });
+    assert_eq!(lab.board.progress("speed").unwrap().progress, 0.0);
+    assert_eq!(finding_of(&lab.board, "speed").verdict, Verdict::Unmeasured);
+    assert!(lab.work("speed", 1000));
+    assert_eq!(lab.board.results().len(), 2 * count);
+    // The first engine's are there again when it is.
+    lab.board.set_options(Options {
+        quick: true,
+        ..Options::default()
+    });
+    assert_eq!(lab.board.progress("speed").unwrap().progress, 1.0);
 }
 
 #[test]
@@ -220,7 +346,7 @@ fn speed_takes_turns_and_estimates_follow() {
     assert!(lab.work("speed", 1000));
     assert_eq!(lab.board.progress("speed").unwrap().seconds, Some(0.0));
     assert!(before > 0.0);
-    let finding = lab.board.finding("speed").unwrap();
+    let finding = finding_of(&lab.board, "speed");
     // The clock gave each sample 5 ms.
     assert_eq!(finding.verdict, Verdict::Partly);
     assert_eq!(finding.parts.get("alibi"), Some(&Part::Text("1.00".into())));
@@ -240,7 +366,7 @@ fn no_claim_takes_long() {
         assert!(operations < 450_000_000_000, "{} has {operations}", claim.id());
     }
     // A laptop's GPU does 150 to 500 thousand million: all claims in half a minute.
-    let all = board.progress_of_all().operations;
+    let all = board.survey().1.operations;
     assert!(all < 4_500_000_000_000, "all together have {all}");
 }
 
@@ -266,8 +392,8 @@ fn every_claim_is_measured_and_told_in_every_language() {
     for claim in CLAIMS {
         let id = claim.id();
         assert!(lab.work(id, 10_000), "{id}");
-        assert_eq!(lab.board.missing(id).unwrap(), [""; 0], "{id}");
-        let finding = lab.board.finding(id).unwrap();
+        assert_eq!(missing_of(&lab.board, id), [], "{id}");
+        let finding = finding_of(&lab.board, id);
         assert_ne!(finding.verdict, Verdict::Unmeasured, "{id}");
         let mut paths: Vec<String> = ["title", "claim", "rule", "transfers"]
             .map(|name| format!("board.claims.{id}.{name}"))

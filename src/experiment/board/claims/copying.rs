@@ -128,7 +128,7 @@ impl Claim for Copying {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Appendix B",
+            place: "Appendix B.2",
         }
     }
 

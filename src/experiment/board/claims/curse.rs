@@ -102,7 +102,7 @@ impl Claim for Curse {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Appendix B",
+            place: "Appendix B.2",
         }
     }
 

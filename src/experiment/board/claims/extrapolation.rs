@@ -1,4 +1,4 @@
-use super::super::finding::{Cell, Finding, Parts, Picture, Table, Verdict};
+use super::super::finding::{Cell, Finding, Picture, Table, Verdict, text_of};
 use super::super::results::Results;
 use super::super::statistics::{Estimate, Limit, leaves_at, limit};
 use super::super::task::Task;
@@ -52,14 +52,58 @@ pub const ALIBI: Extrapolation = Extrapolation {
     quick: &[32, 128, 256, 512],
 };
 
-/// How far past L a curve leaves its best, as a multiple of L.
-fn past(limit: &Limit) -> Option<Estimate> {
-    match limit {
-        Limit::At(at) => Some(Estimate {
-            value: (at.value - TRAINED as f64) / TRAINED as f64,
-            error: at.error.map(|error| error / TRAINED as f64),
-        }),
-        Limit::Beyond(_) => None,
+/// How far past L a curve holds, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reach {
+    /// It leaves its best there.
+    Until(Estimate),
+    /// It does not, as far as was measured.
+    Beyond(f64),
+}
+
+impl Reach {
+    fn of(limit: &Limit) -> Self {
+        match limit {
+            Limit::At(at) => Self::Until(Estimate {
+                value: at.value - TRAINED as f64,
+                ..*at
+            }),
+            Limit::Beyond(longest) => Self::Beyond((longest - TRAINED) as f64),
+        }
+    }
+
+    fn tokens(self) -> f64 {
+        match self {
+            Self::Until(at) => at.value,
+            Self::Beyond(longest) => longest,
+        }
+    }
+
+    /// As a multiple of L.
+    fn times(self) -> f64 {
+        self.tokens() / TRAINED as f64
+    }
+
+    /// The mean of seeds: a lower bound where one of them does not leave.
+    fn mean(seeds: &[Self]) -> Option<Self> {
+        let n = seeds.len() as f64;
+        let value = seeds.iter().map(|seed| seed.tokens()).sum::<f64>() / n;
+        let mut squares = Some(0.0);
+        for seed in seeds {
+            let Self::Until(at) = seed else {
+                return Some(Self::Beyond(value));
+            };
+            squares = squares.zip(at.error).map(|(sum, error)| sum + error * error);
+        }
+        let error = squares.map(|squares| squares.sqrt() / n);
+        (!seeds.is_empty()).then_some(Self::Until(Estimate { value, error }))
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Until(at) => text_of(at),
+            Self::Beyond(longest) => format!("> {longest:.0}"),
+        }
     }
 }
 
@@ -87,26 +131,35 @@ impl Extrapolation {
         })
     }
 
-    /// The rule. An encoding that leaves its best in the paper: the claim holds where the multiple of L lies
-    /// between half of the paper's smaller and twice its larger one, and holds partly where the curve leaves
-    /// elsewhere. One that never leaves there (ALiBi) must not leave here, and partly holds past 2 L.
-    fn verdict(&self, times: Option<f64>) -> Verdict {
+    /// The rule, for the mean of the seeds. Of the paper's models that leave their best, the one that leaves
+    /// first and the one that leaves last, as multiples of L: the claim holds between half of the first and
+    /// twice the last, and partly where the curve leaves elsewhere. A model of the paper's that does not
+    /// leave, as far as was measured, says nothing of where it would: then there is no upper end. Where none
+    /// of them leaves (ALiBi) the curve must not leave here either, and partly holds past 2 L.
+    fn verdict(&self, reach: Reach) -> Verdict {
         let paper = self.paper_times();
-        let never = paper.iter().all(|(_, leaves)| !leaves);
-        match times {
-            None if never => Verdict::Holds,
-            None => Verdict::Differs,
-            Some(times) if never && times > 1.0 => Verdict::Partly,
-            Some(_) if never => Verdict::Differs,
-            Some(times) => {
-                let low = paper[0].0.min(paper[1].0) / 2.0;
-                let high = paper[0].0.max(paper[1].0) * 2.0;
-                if (low..=high).contains(&times) {
-                    Verdict::Holds
-                } else {
-                    Verdict::Partly
-                }
-            }
+        let left = || {
+            paper
+                .iter()
+                .filter(|(_, leaves)| *leaves)
+                .map(|(times, _)| *times)
+        };
+        let is_open = paper.iter().any(|(_, leaves)| !leaves);
+        let first = left().fold(f64::INFINITY, f64::min);
+        let last = left().fold(0.0, f64::max);
+        match reach {
+            Reach::Beyond(_) if first.is_infinite() => Verdict::Holds,
+            Reach::Until(_) if first.is_infinite() => match reach.times() > 1.0 {
+                true => Verdict::Partly,
+                false => Verdict::Differs,
+            },
+            Reach::Beyond(_) if is_open => Verdict::Partly,
+            Reach::Beyond(_) => Verdict::Differs,
+            Reach::Until(_) => match first / 2.0 <= reach.times() && (is_open || reach.times() <= 2.0 * last)
+            {
+                true => Verdict::Holds,
+                false => Verdict::Partly,
+            },
         }
     }
 }
@@ -123,7 +176,7 @@ impl Claim for Extrapolation {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Figure 1",
+            place: "§2.2, Figure 1",
         }
     }
 
@@ -167,23 +220,27 @@ impl Claim for Extrapolation {
         let series: Vec<_> = drawn.map(|(name, curve)| series(name, curve)).collect();
         finding.picture = (!series.is_empty()).then_some(Picture::Perplexity { series });
 
-        let Some(found) = limit(&curves[0], TRAINED) else {
+        let seeds = curves.map(|curve| limit(&curve, TRAINED).as_ref().map(Reach::of));
+        let known: Vec<Reach> = seeds.into_iter().flatten().collect();
+        let Some(mean) = Reach::mean(&known) else {
             return finding;
         };
-        let other = limit(&curves[1], TRAINED);
         let parts = &mut finding.parts;
-        self.tell(parts, "", &found);
-        match &other {
-            Some(other) => self.tell(parts, "other_", other),
-            None => ["other_tokens", "other_times"]
-                .into_iter()
-                .for_each(|name| parts.text(name, "–")),
+        parts.text("tokens", mean.text());
+        let mark = if matches!(mean, Reach::Beyond(_)) {
+            "> "
+        } else {
+            ""
+        };
+        parts.text("times", format!("{mark}{:.2}", mean.times()));
+        for (name, seed) in ["first", "second"].into_iter().zip(seeds) {
+            parts.text(name, seed.map_or("–".into(), Reach::text));
         }
         let longest = first.iter().rev().find(|task| results.losses(task).is_some());
         if let Some((task, ratio)) = longest.and_then(|task| Some((task, ratio(results, task, &at_trained)?)))
         {
             parts.text("longest", task.length().to_string());
-            parts.number("longest_times", task.length() as f64 / TRAINED as f64);
+            parts.text("longest_times", (task.length() / TRAINED).to_string());
             parts.estimate("rise", ratio);
         }
         let [short, long] = self.paper_times().map(|(times, leaves)| {
@@ -192,48 +249,8 @@ impl Claim for Extrapolation {
         });
         parts.text("paper", format!("{short} L, {long} L"));
 
-        // Of two seeds that both leave, the mean decides; where only one does, that one.
-        let times: Vec<f64> = [Some(&found), other.as_ref()]
-            .into_iter()
-            .flatten()
-            .filter_map(past)
-            .map(|times| times.value)
-            .collect();
-        let mean = (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64);
         finding.verdict = self.verdict(mean);
         finding
-    }
-}
-
-impl Extrapolation {
-    /// `tokens` past L and `times` L, each with its error; `> …` where the curve did not leave.
-    fn tell(&self, parts: &mut Parts, prefix: &str, limit: &Limit) {
-        let (tokens, times) = if prefix.is_empty() {
-            ("tokens", "times")
-        } else {
-            ("other_tokens", "other_times")
-        };
-        match (limit, past(limit)) {
-            (Limit::At(at), Some(past)) => {
-                let value = at.value - TRAINED as f64;
-                parts.estimate(
-                    tokens,
-                    Estimate {
-                        value,
-                        error: at.error,
-                    },
-                );
-                parts.text(times, format!("{:.2}", past.value));
-            }
-            (Limit::Beyond(longest), _) => {
-                parts.text(tokens, format!("> {}", longest - TRAINED));
-                parts.text(
-                    times,
-                    format!("> {:.0}", (longest - TRAINED) as f64 / TRAINED as f64),
-                );
-            }
-            _ => {}
-        }
     }
 }
 
@@ -263,13 +280,40 @@ mod tests {
         );
     }
 
+    fn until(times: f64) -> Reach {
+        Reach::Until(Estimate::exact(times * TRAINED as f64))
+    }
+
     #[test]
     fn the_rule_goes_both_ways() {
-        assert_eq!(SINUSOIDAL.verdict(Some(0.15)), Verdict::Holds);
-        assert_eq!(SINUSOIDAL.verdict(Some(1.5)), Verdict::Partly);
-        assert_eq!(SINUSOIDAL.verdict(None), Verdict::Differs);
-        assert_eq!(ALIBI.verdict(None), Verdict::Holds);
-        assert_eq!(ALIBI.verdict(Some(3.0)), Verdict::Partly);
-        assert_eq!(ALIBI.verdict(Some(0.5)), Verdict::Differs);
+        let never = Reach::Beyond(15.0 * TRAINED as f64);
+        assert_eq!(SINUSOIDAL.verdict(until(0.15)), Verdict::Holds);
+        assert_eq!(SINUSOIDAL.verdict(until(1.5)), Verdict::Partly);
+        assert_eq!(SINUSOIDAL.verdict(never), Verdict::Differs);
+        assert_eq!(ALIBI.verdict(never), Verdict::Holds);
+        assert_eq!(ALIBI.verdict(until(3.0)), Verdict::Partly);
+        assert_eq!(ALIBI.verdict(until(0.5)), Verdict::Differs);
+        // The paper's one T5 model leaves at 2.7 L, the other not as far as it was measured, 1.95 L.
+        assert_eq!(T5_BIAS.verdict(until(1.2)), Verdict::Partly);
+        assert_eq!(T5_BIAS.verdict(until(1.5)), Verdict::Holds);
+        assert_eq!(T5_BIAS.verdict(until(9.0)), Verdict::Holds);
+        assert_eq!(T5_BIAS.verdict(never), Verdict::Partly);
+    }
+
+    #[test]
+    fn a_seed_that_does_not_leave_makes_the_mean_a_lower_bound() {
+        let at = |value, error| Reach::Until(Estimate { value, error });
+        let both = [at(100.0, Some(3.0)), at(110.0, Some(4.0))];
+        assert_eq!(Reach::mean(&both), Some(at(105.0, Some(2.5))));
+        assert_eq!(Reach::mean(&[both[0], at(110.0, None)]), Some(at(105.0, None)));
+        let open = Reach::mean(&[both[0], Reach::Beyond(1920.0)]);
+        assert_eq!(open, Some(Reach::Beyond(1010.0)));
+        assert_eq!(open.map(Reach::text), Some("> 1010".into()));
+        assert_eq!(Reach::mean(&[]), None);
+        // Neither does leave: so does not the mean.
+        assert_eq!(
+            Reach::mean(&[Reach::Beyond(1920.0); 2]),
+            Some(Reach::Beyond(1920.0))
+        );
     }
 }

@@ -44,7 +44,7 @@ impl Claim for LongerTraining {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Figure 4",
+            place: "§4.1, Figure 4, Table 5",
         }
     }
 

@@ -6,7 +6,8 @@ use super::{
     ALIBI_FIRST, ALIBI_PAPER, Claim, ENCODINGS, Options, Source, TRAINED, lengths, losses, ratio, row,
 };
 
-/// Hiding everything older than W tokens changes nothing for W ≥ about L.
+/// Hiding everything older than W tokens changes nothing for W ≥ about L: what must be so where the paper's
+/// surmise holds that past L ALiBi uses no context longer than L. The paper itself hides nothing.
 pub struct Masking;
 
 const WINDOWS: &[usize] = &[16, 32, 64, 128, 256];
@@ -58,7 +59,7 @@ impl Claim for Masking {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Appendix B",
+            place: "Appendix B.2",
         }
     }
 

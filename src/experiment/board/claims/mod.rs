@@ -35,6 +35,9 @@ pub struct Options {
     pub own: bool,
     /// A quarter of the tokens and fewer lengths.
     pub quick: bool,
+    /// What computes, by its [name](super::engine_name); whoever has the engine says so.
+    #[serde(skip_deserializing)]
+    pub engine: String,
 }
 
 impl Default for Options {
@@ -43,6 +46,7 @@ impl Default for Options {
             text: "persuasion".into(),
             own: false,
             quick: false,
+            engine: "cpu".into(),
         }
     }
 }

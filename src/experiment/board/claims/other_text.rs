@@ -56,7 +56,7 @@ impl Claim for OtherText {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "§4.2",
+            place: "§4.1, Appendix A.3",
         }
     }
 

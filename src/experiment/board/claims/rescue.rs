@@ -9,13 +9,14 @@ use super::{
 /// A trained rotary model is brought back past L at inference, without training.
 pub struct Rescue;
 
-/// The changes, and their names in the words. The betas of by-parts and YaRN fit the short L (a pair that
+/// The changes, and their names in the words. Where no factor is given it is T/L, and then dynamic NTK is
+/// NTK-aware at every length: it has a row with the factor 2, which models of Hugging Face are often given. The betas of by-parts and YaRN fit the short L (a pair that
 /// turns 32 times within 128 tokens does not exist).
 const METHODS: &[(&str, &str)] = &[
     ("", "none"),
     ("?scaling=pi", "pi"),
     ("?scaling=ntk", "ntk"),
-    ("?scaling=dynamic_ntk", "dynamic_ntk"),
+    ("?scaling=dynamic_ntk&factor=2", "dynamic_ntk"),
     ("?scaling=by_parts&beta_fast=8&beta_slow=0.5", "by_parts"),
     ("?scaling=yarn&beta_fast=8&beta_slow=0.5", "yarn"),
     ("?scaling=llama3", "llama3"),

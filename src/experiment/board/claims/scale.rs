@@ -39,7 +39,7 @@ impl Claim for Scale {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "§4.3",
+            place: "§4.2, Figure 6, Table 12",
         }
     }
 

@@ -44,7 +44,7 @@ impl Claim for Sliding {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Appendix B",
+            place: "Appendix B.2, Figure 11",
         }
     }
 

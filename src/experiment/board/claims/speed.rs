@@ -16,17 +16,18 @@ const LENGTHS_QUICK: &[usize] = &[128, 512];
 const COMPARED: usize = 512;
 
 impl Speed {
-    fn task(encoding: &str, length: usize) -> Task {
+    fn task(options: &Options, encoding: &str, length: usize) -> Task {
+        let engine = options.engine.clone();
         Task {
             variant: encoding.into(),
-            kind: Kind::Speed { length },
+            kind: Kind::Speed { length, engine },
         }
     }
 
     /// Time a token over that of sinusoidal, with the errors of both.
-    fn ratio(results: &Results, encoding: &str, length: usize) -> Option<Estimate> {
-        let of = results.time(&Self::task(encoding, length))?;
-        let base = results.time(&Self::task("sinusoidal", length))?;
+    fn ratio(options: &Options, results: &Results, encoding: &str, length: usize) -> Option<Estimate> {
+        let time = |encoding| results.time(&Self::task(options, encoding, length));
+        let (of, base) = (time(encoding)?, time("sinusoidal")?);
         let share = |estimate: Estimate| Some((estimate.error? / estimate.value).powi(2));
         let value = of.value / base.value;
         let error = share(of).zip(share(base)).map(|(a, b)| value * (a + b).sqrt());
@@ -62,7 +63,7 @@ impl Claim for Speed {
     fn source(&self) -> Source {
         Source {
             url: ALIBI_PAPER,
-            place: "Figure 2",
+            place: "Figure 2, Table 1",
         }
     }
 
@@ -87,7 +88,7 @@ impl Claim for Speed {
     fn tasks(&self, options: &Options) -> Vec<Task> {
         let lengths = lengths(options, LENGTHS, LENGTHS_QUICK).iter();
         lengths
-            .flat_map(|&length| TIMED.map(|encoding| Self::task(encoding, length)))
+            .flat_map(|&length| TIMED.map(|encoding| Self::task(options, encoding, length)))
             .collect()
     }
 
@@ -96,15 +97,17 @@ impl Claim for Speed {
         let mut table = Table::new(&["model", "length", "microseconds", "time_ratio", "megabytes"]);
         for &length in lengths {
             for encoding in TIMED {
-                let time = results.time(&Self::task(encoding, length)).map(|time| Estimate {
-                    value: time.value * 1000.0,
-                    error: time.error.map(|error| error * 1000.0),
-                });
+                let time = results
+                    .time(&Self::task(options, encoding, length))
+                    .map(|time| Estimate {
+                        value: time.value * 1000.0,
+                        error: time.error.map(|error| error * 1000.0),
+                    });
                 table.rows.push(vec![
                     encoding.into(),
                     length.into(),
                     time.into(),
-                    Self::ratio(results, encoding, length).into(),
+                    Self::ratio(options, results, encoding, length).into(),
                     Self::megabytes(encoding, length),
                 ]);
             }
@@ -114,7 +117,7 @@ impl Claim for Speed {
             encoding: encoding.into(),
             ratios: lengths
                 .iter()
-                .map(|&length| Some(Self::ratio(results, encoding, length)?.value))
+                .map(|&length| Some(Self::ratio(options, results, encoding, length)?.value))
                 .collect(),
         });
         if series
@@ -131,13 +134,17 @@ impl Claim for Speed {
                     .collect(),
             });
         }
-        let at = |encoding| Self::ratio(results, encoding, COMPARED);
+        let at = |encoding| Self::ratio(options, results, encoding, COMPARED);
         if let (Some(alibi), Some(t5_bias), Some(rotary)) = (at("alibi"), at("t5_bias"), at("rotary")) {
             let ratios = [("alibi", alibi), ("t5_bias", t5_bias), ("rotary", rotary)];
             ratios
                 .into_iter()
                 .for_each(|(name, ratio)| finding.parts.estimate(name, ratio));
             finding.parts.text("length", COMPARED.to_string());
+            let is_gpu = options.engine.starts_with("gpu");
+            finding
+                .parts
+                .word("engine", if is_gpu { "engine_gpu" } else { "engine_cpu" });
             finding.verdict = Self::verdict(alibi.value, t5_bias.value);
         }
         finding
