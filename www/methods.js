@@ -43,6 +43,8 @@ export function changed(state) {
 /** The checkpoint of a variant, and the encoding of that. */
 export const modelOf = (variant) => variant.split("?")[0];
 export const encodingOf = (variant) => modelOf(variant).split("-")[0];
+/** The length that a model was trained on, as its name tells. */
+export const trainedOf = (variant) => Number(/-l(\d+)/.exec(modelOf(variant))?.[1] ?? TRAINED_LENGTH);
 export const seedOf = (model) => `${model}-s2`;
 
 /** The models of a set: all encodings, or the chosen one with other numbers of heads, or trained on other lengths. */

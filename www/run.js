@@ -1,5 +1,5 @@
 // One measurement of perplexity, as far as it has come.
-import { encodingOf, inOrder, seedOf, title } from "./methods.js";
+import { encodingOf, inOrder, seedOf, title, trainedOf } from "./methods.js";
 import { own } from "./own-text.js";
 import { ENCODINGS, TRAINED_LENGTH } from "./properties.js";
 
@@ -69,6 +69,7 @@ export class Run {
       encoding: name,
       ...(ENCODINGS.includes(name) ? {} : { label: title(name, words) }),
       note: encodingOf(name) === "learned" && this.past !== "undefined" ? words.say(`findings.${this.past}Row`) : null,
+      ...(trainedOf(name) === TRAINED_LENGTH ? {} : { trained_length: trainedOf(name) }),
       points: seeds ? this.withSeed(name) : this.points.get(name),
     }));
   }
@@ -84,10 +85,11 @@ export class Run {
     const found = [];
     for (const name of inOrder(names)) {
       const points = this.points.get(name) ?? [];
-      const at = points.find(({ length }) => length === TRAINED_LENGTH);
+      const trained = trainedOf(name);
+      const at = points.find(({ length }) => length === trained);
       const last = points.at(-1);
       if (this.undefined.has(name)) found.push({ name, isUndefined: true });
-      else if (at && last && last.length > TRAINED_LENGTH) {
+      else if (at && last && last.length > trained) {
         found.push({ name, at: at.perplexity, value: last.perplexity, length: last.length });
       }
     }

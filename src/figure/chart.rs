@@ -19,6 +19,11 @@ pub(crate) trait Chart {
         None
     }
 
+    /// Whether as many standard errors may follow the values.
+    fn takes_errors(&self) -> bool {
+        false
+    }
+
     /// Checks the settings beyond the lengths.
     ///
     /// # Errors

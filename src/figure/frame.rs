@@ -214,6 +214,32 @@ pub(crate) fn mark_trained_x(
     });
 }
 
+/// Several trained lengths, ascending, on an x axis: a line each; after the first label numbers are enough.
+pub(crate) fn mark_trained_all(scene: &mut Scene, style: &Style, plot: Rect, scale: &Scale, all: &[usize]) {
+    let (Some((first, others)), size) = (all.split_first(), style.text_px()) else {
+        return;
+    };
+    mark_trained_x(scene, style, plot, scale, *first, false);
+    let mut free = scale.px(*first as f64) + text::width(&trained_label(style, *first), size) / 2.0 + 2.0;
+    for &length in others.iter().filter(|length| scale.contains(**length as f64)) {
+        let x = style.snap_hair(scale.px(length as f64));
+        mark_line(scene, style, [x, plot.y - 4.0], [x, plot.bottom()], false);
+        let label = text::count(length);
+        let half = text::width(&label, size) / 2.0 + 2.0;
+        let middle = within(x, half, style.width - half);
+        if middle - half < free {
+            continue;
+        }
+        free = middle + half;
+        let label = words(style, middle, plot.y - 6.0 - size * 0.55, label, Align::Centre);
+        scene.text(Text {
+            colour: style.ink().strong,
+            bold: true,
+            ..label
+        });
+    }
+}
+
 /// How L is written everywhere.
 pub(crate) fn trained_label(style: &Style, trained: usize) -> String {
     style

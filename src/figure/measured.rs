@@ -74,7 +74,7 @@ const DASHES: [Option<(f64, f64)>; 6] = [
 ];
 
 impl Curve {
-    fn colour(&self, style: &Style) -> Rgb {
+    pub fn colour(&self, style: &Style) -> Rgb {
         encoding_colour(&self.name, style.theme)
     }
 

@@ -58,8 +58,10 @@ mod table;
 mod text;
 mod wavelengths;
 mod waves;
+mod window_layout;
 mod windows;
 mod words;
+mod xpos_decay;
 
 pub use alibi::AlibiMatrices;
 pub use alibi_slopes::AlibiSlopes;
@@ -103,6 +105,7 @@ pub use wavelengths::Wavelengths;
 pub use waves::Waves;
 pub use windows::{WindowLayout, Windows};
 pub use words::{DEFAULT_LOCALE, add_locale, locales};
+pub use xpos_decay::XposDecay;
 
 #[cfg(target_arch = "wasm32")]
 pub(crate) use paint::{Units, paint};

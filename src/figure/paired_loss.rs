@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The loss of each token in windows of T minus the loss of the same token in windows of L, by its position in
 /// the window of T: what a token gains by the context that the shorter window cuts off. Values: none, or nats
-/// `[ceil(length / cell)]`.
+/// `[ceil(length / cell)]`, or these and their standard errors, `[2][ceil(length / cell)]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedLoss {
     pub length: usize,
@@ -29,6 +29,11 @@ fn one() -> usize {
 impl PairedLoss {
     fn cells(&self) -> usize {
         self.length.div_ceil(self.cell.max(1))
+    }
+
+    /// The differences, and their standard errors where these are known.
+    fn parts<'a>(&self, values: &'a [f32]) -> (&'a [f32], &'a [f32]) {
+        values.split_at(self.cells().min(values.len()))
     }
 
     /// The first and the last position of a cell.
@@ -69,6 +74,10 @@ impl Chart for PairedLoss {
         Some((format!("{cells} cells of {} positions", self.cell), cells))
     }
 
+    fn takes_errors(&self) -> bool {
+        true
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         size("number of positions in a cell", self.cell)
     }
@@ -80,13 +89,18 @@ impl Chart for PairedLoss {
             encoding: &self.encoding,
             cell: self.cell,
             differences: true,
+            errors: self.parts(values).1,
         };
-        losses.compose(scene, style, values);
+        losses.compose(scene, style, self.parts(values).0);
     }
 
     fn readout(&self, values: &[f32], at: &At, words: &Words) -> Option<String> {
+        let (values, errors) = self.parts(values);
         let cell = at.position(self.length) / self.cell;
-        let value = f64::from(*values.get(cell)?);
+        let mut value = text::number(f64::from(*values.get(cell)?), 3);
+        if let Some(error) = errors.get(cell).filter(|error| error.is_finite()) {
+            value += &format!(" ± {}", text::number(f64::from(*error), 2));
+        }
         let [from, to] = self.ends(cell);
         let position = match from == to {
             true => text::count(from),
@@ -98,12 +112,13 @@ impl Chart for PairedLoss {
                 ("position", &position),
                 ("context", &text::count(from + 1)),
                 ("short", &text::count(from % self.trained_length + 1)),
-                ("value", &text::number(value, 3)),
+                ("value", &value),
             ],
         ))
     }
 
     fn summary(&self, values: &[f32], words: &Words) -> String {
+        let (values, _) = self.parts(values);
         let [all, early, late] = self.means(values);
         let key = match (values.is_empty(), early.is_finite() && late.is_finite()) {
             (true, _) => "sum_paired_waiting",
@@ -125,21 +140,21 @@ impl Chart for PairedLoss {
     }
 
     fn table(&self, values: &[f32], words: &Words) -> Table {
+        let (values, errors) = self.parts(values);
         let keys = [
             "col_first_position",
             "col_context_long",
             "col_context_short",
             "col_difference_loss",
+            "col_standard_error",
         ];
-        let mut table = Table::new(keys.map(|key| words.say(key)));
+        let shown = keys.len() - usize::from(errors.is_empty());
+        let mut table = Table::new(keys[..shown].iter().map(|key| words.say(key)));
         for (cell, &value) in values.iter().enumerate() {
             let [from, _] = self.ends(cell);
-            table.row([
-                from.into(),
-                (from + 1).into(),
-                (from % self.trained_length + 1).into(),
-                value.into(),
-            ]);
+            let places = [from, from + 1, from % self.trained_length + 1].map(Into::into);
+            let numbers = [value].into_iter().chain(errors.get(cell).copied());
+            table.row(places.into_iter().chain(numbers.map(Into::into)));
         }
         table
     }

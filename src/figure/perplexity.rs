@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Perplexity against length. No values: the numbers stand in `series`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Perplexity {
+    /// L, of the series that have none of their own.
     pub trained_length: usize,
     /// The current length.
     pub length: usize,
@@ -30,6 +31,21 @@ pub struct Perplexity {
 }
 
 impl Perplexity {
+    fn trained(&self, series: &Series) -> usize {
+        series.trained_length.unwrap_or(self.trained_length)
+    }
+
+    /// The trained lengths of the series, each once and ascending; the figure's where there are no series.
+    fn all_trained(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.series.iter().map(|series| self.trained(series)).collect();
+        if all.is_empty() {
+            all.push(self.trained_length);
+        }
+        sort_few(&mut all, |length| *length as f64);
+        all.dedup();
+        all
+    }
+
     /// The series as they are drawn: as they are, or as ratios to their own value at L. A series that has
     /// no value at L has no ratios.
     pub(super) fn shown(&self) -> Vec<Series> {
@@ -40,7 +56,7 @@ impl Perplexity {
             let at_trained = series
                 .points
                 .iter()
-                .find(|point| point.length == self.trained_length);
+                .find(|point| point.length == self.trained(series));
             let unit = at_trained.and_then(Point::value)?;
             let points = series.points.iter().map(|point| Point {
                 length: point.length,
@@ -82,9 +98,9 @@ impl Chart for Perplexity {
     }
 
     fn summary(&self, _: &[f32], words: &Words) -> String {
-        let trained = self.trained_length;
         let mut sentences = Vec::new();
         for series in &self.series {
+            let trained = self.trained(series);
             let at = series
                 .points
                 .iter()
@@ -111,14 +127,13 @@ impl Chart for Perplexity {
                 ],
             ));
         }
+        let all: Vec<String> = self.all_trained().into_iter().map(text::count).collect();
+        let trained = all.join(words.say("list_separator"));
         if sentences.is_empty() {
-            return words.fill("sum_perplexity_waiting", &[("trained", &text::count(trained))]);
+            return words.fill("sum_perplexity_waiting", &[("trained", &trained)]);
         }
         let sentences = sentences.join(words.say("list_separator"));
-        words.fill(
-            "sum_perplexity",
-            &[("trained", &text::count(trained)), ("series", &sentences)],
-        )
+        words.fill("sum_perplexity", &[("trained", &trained), ("series", &sentences)])
     }
 
     fn table(&self, _: &[f32], words: &Words) -> Table {
@@ -208,7 +223,8 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
     let x_axis = Axis::new(frame::count_ticks(&x_ticks), words.say("length_log"));
     frame::x_axis(scene, style, plot, &x, &x_axis);
     mark_length(scene, style, plot, &x, *length, *trained_length);
-    frame::mark_trained_x(scene, style, plot, &x, *trained_length, false);
+    let trained = figure.all_trained();
+    frame::mark_trained_all(scene, style, plot, &x, &trained);
     let is_empty = |curve: &Curve| curve.points.iter().all(|point| point.y.is_nan());
     if curves.iter().all(is_empty) {
         let has_points = figure.series.iter().any(|series| !series.points.is_empty());
@@ -221,6 +237,11 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         frame::note(scene, style, plot, &sentence, style.ink().paper);
     }
     names.draw(scene, style, plot, [&x, &y], &curves);
+    if trained.len() > 1 {
+        for (series, curve) in series.iter().zip(&curves) {
+            mark_own_length(scene, style, [&x, &y], curve, figure.trained(series));
+        }
+    }
 
     let mut note_y = plot.bottom() + size * 2.6 + 14.0 + size * 0.6;
     for (name, line) in notes {
@@ -235,6 +256,17 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         .geometry
         .plots
         .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
+}
+
+/// The point of a curve at its own L, where the curves have several: a bar across it.
+fn mark_own_length(scene: &mut Scene, style: &Style, [x, y]: [&Scale; 2], curve: &Curve, trained: usize) {
+    let at = curve.points.iter().find(|point| point.x == trained as f64);
+    if let Some(point) = at.filter(|point| point.y.is_finite()) {
+        let at = [style.snap_hair(x.px(point.x)), y.px_clamped(point.y)];
+        let ends = [[at[0], at[1] - 9.0], [at[0], at[1] + 9.0]];
+        scene.line(ends, Stroke::new(style.ink().paper, 5.0));
+        scene.line(ends, Stroke::new(curve.colour(style), 2.75));
+    }
 }
 
 /// The current length: a pale band with its number.
@@ -295,6 +327,45 @@ fn notes(style: &Style, undefined: &[String], trained: usize) -> Vec<(String, St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_series_is_compared_with_its_value_at_its_own_trained_length() {
+        let own = |name: &str, trained_length, values: [f64; 3]| Series {
+            encoding: name.into(),
+            trained_length,
+            points: [64, 128, 256]
+                .into_iter()
+                .zip(values)
+                .map(|(length, value)| Point {
+                    length,
+                    perplexity: Some(value),
+                    ..Point::default()
+                })
+                .collect(),
+            ..Series::default()
+        };
+        let figure = Perplexity {
+            trained_length: 128,
+            length: 128,
+            selected: "alibi".into(),
+            series: vec![
+                own("alibi-l256", Some(256), [40.0, 30.0, 20.0]),
+                own("alibi", None, [30.0, 20.0, 10.0]),
+                own("alibi-l64", Some(64), [20.0, 30.0, 40.0]),
+            ],
+            undefined: vec![],
+            ratio: true,
+        };
+        let last = |series: &Series| series.points[2].perplexity;
+        let ratios: Vec<_> = figure.shown().iter().map(last).collect();
+        assert_eq!(ratios, [Some(1.0), Some(0.5), Some(2.0)]);
+        assert_eq!(figure.all_trained(), [64, 128, 256]);
+        let sentence = figure.summary(&[], Words::of("en"));
+        assert!(sentence.contains("L = 64, 128, 256"), "{sentence}");
+        assert!(sentence.contains("20 at L and 40 at 256"), "{sentence}");
+        // What ends at its own L has no value past it.
+        assert!(sentence.contains("20 at 256"), "{sentence}");
+    }
 
     fn series(values: &[f64]) -> Vec<Series> {
         let point = |&value: &f64| Point {

@@ -34,6 +34,7 @@ impl Chart for PositionLoss {
             encoding: &self.encoding,
             cell: 1,
             differences: false,
+            errors: &[],
         };
         losses.compose(scene, style, values);
     }
@@ -102,6 +103,19 @@ fn groups(values: &[f32], width: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// One standard error to either side of each group that has one: `(middle, low, high)`. The errors of the
+/// values are taken as independent.
+fn error_bars(groups: &[(f64, f64)], errors: &[f32], width: usize) -> Vec<(f64, f64, f64)> {
+    let of_groups = errors.chunks(width.max(1)).map(|chunk| {
+        let squares = chunk.iter().map(|error| f64::from(*error).powi(2));
+        squares.sum::<f64>().sqrt() / chunk.len() as f64
+    });
+    let bars = groups.iter().zip(of_groups);
+    bars.filter(|((_, mean), error)| (mean + error).is_finite())
+        .map(|(&(middle, mean), error)| (middle, mean - error, mean + error))
+        .collect()
+}
+
 /// Losses by position, or differences of losses.
 pub(super) struct Losses<'a> {
     pub length: usize,
@@ -111,6 +125,8 @@ pub(super) struct Losses<'a> {
     pub cell: usize,
     /// The values are differences: zero is drawn, and the multiples of L are marked.
     pub differences: bool,
+    /// The standard error of each value; none where they are not known.
+    pub errors: &'a [f32],
 }
 
 impl Losses<'_> {
@@ -123,6 +139,7 @@ impl Losses<'_> {
             encoding,
             cell,
             differences,
+            errors,
         } = *self;
         let size = style.text_px();
         // The longer title needs a line of its own on a narrow figure.
@@ -147,7 +164,9 @@ impl Losses<'_> {
         let cells = length.div_ceil(cell);
         let thin = cells.div_ceil((plot.width * 0.6).max(1.0) as usize).max(1);
         let fine = groups(values, thin);
-        let losses = fine.iter().map(|point| point.1).collect();
+        let bars = error_bars(&fine, errors, thin);
+        let ends = bars.iter().flat_map(|&(_, low, high)| [low, high]);
+        let losses = fine.iter().map(|point| point.1).chain(ends).collect();
         // A single outlier may leave the plot.
         let [low, high] = quantiles(losses, [0.01, 0.99]).unwrap_or([2.0, 6.0]);
         let pad = ((high - low) * 0.05).max(0.05);
@@ -221,6 +240,10 @@ impl Losses<'_> {
             true => Stroke::new(strong, 1.0).alpha(0.35),
             false => Stroke::new(strong, 2.25),
         };
+        for (middle, low, high) in bars {
+            let ends = line(vec![(middle, low), (middle, high)]);
+            scene.line(ends, Stroke::new(strong, 1.0).alpha(0.45));
+        }
         scene.line(line(fine), fine_stroke);
         if width > thin {
             scene.line(line(groups(values, width)), Stroke::new(strong, 2.25));
@@ -270,7 +293,7 @@ fn mark_multiples(scene: &mut Scene, style: &Style, plot: Rect, x: &Scale, [leng
 
 #[cfg(test)]
 mod tests {
-    use super::groups;
+    use super::{error_bars, groups};
 
     #[test]
     fn groups_are_means_at_their_middles() {
@@ -279,5 +302,13 @@ mod tests {
             [(0.5, 2.0), (2.5, 6.0), (4.0, 9.0)]
         );
         assert!(groups(&[f32::NAN, 1.0], 2)[0].1.is_nan());
+    }
+
+    #[test]
+    fn the_error_of_a_group_is_that_of_its_mean() {
+        let means = groups(&[1.0, 3.0, 5.0, 7.0, 9.0], 2);
+        let bars = error_bars(&means, &[3.0, 4.0, 0.0, f32::NAN, 1.0], 2);
+        assert_eq!(bars, [(0.5, -0.5, 4.5), (4.0, 8.0, 10.0)]);
+        assert_eq!(error_bars(&means, &[], 2), []);
     }
 }

@@ -21,6 +21,9 @@ pub struct Series {
     /// Which of six dashes and marks, from 0; absent: the next that no other of its encoding has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<usize>,
+    /// L, where it is not the figure's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained_length: Option<usize>,
     /// In any order; they appear as they are measured.
     pub points: Vec<Point>,
 }

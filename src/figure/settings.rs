@@ -64,6 +64,7 @@ figures! {
     SpeedBars = "speed_bars";
     BiasCurves = "bias_curves";
     RotaryMethods = "rotary_methods";
+    XposDecay = "xpos_decay";
 }
 
 crate::json::tagged!(Figure, "figure");
@@ -88,7 +89,15 @@ impl Figure {
         chart.check()?;
         match chart.values_needed() {
             _ if values.is_empty() => Ok(()),
-            Some((shape, count)) if values.len() != count => wrong(format!("none, or {count} ({shape})")),
+            Some((_, count)) if chart.takes_errors() && values.len() == 2 * count => Ok(()),
+            Some((shape, count)) if values.len() != count => {
+                let more = if chart.takes_errors() {
+                    ", or as many standard errors after them"
+                } else {
+                    ""
+                };
+                wrong(format!("none, or {count} ({shape}){more}"))
+            }
             None => wrong("none".into()),
             Some(_) => Ok(()),
         }

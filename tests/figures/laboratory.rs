@@ -4,7 +4,7 @@ use super::numbers::geometry;
 use longview::encoding::{Positional, Shape, T5Bias};
 use longview::figure::{
     BiasCurves, Cell, CopyPoint, CopyScore, CopySeries, Figure, PairedLoss, Perplexity, Point, RotaryMethods,
-    Series, SpeedBar, SpeedBars, SpeedGroup, Style, WindowLayout, Windows, readout, svg,
+    Series, SpeedBar, SpeedBars, SpeedGroup, Style, WindowLayout, Windows, XposDecay, readout, svg,
 };
 use longview::model::{Tensor, Weights};
 
@@ -43,6 +43,10 @@ pub(super) fn all(length: usize, trained_length: usize) -> Vec<(Figure, Vec<f32>
         windows(WindowLayout::Sliding, 2, 5000),
         (paired(length, trained_length, 1), ramp(length)),
         (paired(length, trained_length, 16), ramp(length.div_ceil(16))),
+        (paired(length, trained_length, 16), ramp(2 * length.div_ceil(16))),
+        (decay(24, length, trained_length), vec![]),
+        (decay(2, length, trained_length), vec![]),
+        (lengths(length, trained_length), vec![]),
         (copies(trained_length), vec![]),
         (variants(&["rotary"], length, trained_length), vec![]),
         (
@@ -81,6 +85,25 @@ fn paired(length: usize, trained_length: usize, cell: usize) -> Figure {
         encoding: "alibi".into(),
         cell,
     })
+}
+
+fn decay(d_head: usize, length: usize, trained_length: usize) -> Figure {
+    Figure::XposDecay(XposDecay {
+        d_head,
+        length,
+        trained_length,
+        scale_base: 512.0,
+    })
+}
+
+/// Three models, two of which have an L of their own.
+fn lengths(length: usize, trained_length: usize) -> Figure {
+    let mut figure = variants(&["alibi", "alibi-l64", "alibi-l256"], length, trained_length);
+    if let Figure::Perplexity(perplexity) = &mut figure {
+        perplexity.series[1].trained_length = Some(100);
+        perplexity.series[2].trained_length = Some(105);
+    }
+    figure
 }
 
 fn methods(d_head: usize, length: usize, trained_length: usize, factor: Option<f64>) -> Figure {

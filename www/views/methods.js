@@ -23,6 +23,12 @@ export default {
       values: (state, { biases }) => biases.get(`${shown(state)}|${state.length}`) ?? null,
     },
     {
+      id: "decay",
+      wide: true,
+      height: within(280, 0.4, 440),
+      figure: (state) => (shown(state) === "xpos" ? { figure: "xpos_decay", d_head: MODEL.d_head, length: state.length, trained_length } : null),
+    },
+    {
       id: "methods",
       wide: true,
       height: within(300, 0.42, 480),

@@ -1,4 +1,4 @@
-import { METHOD_CONTROLS, changed, encodingOf, modelsOf, seedOf, title } from "../methods.js";
+import { METHOD_CONTROLS, changed, encodingOf, modelsOf, seedOf, title, trainedOf } from "../methods.js";
 import { PROPERTIES, TRAINED_LENGTH } from "../properties.js";
 import { element } from "../dom.js";
 import { trained_length, within } from "./common.js";
@@ -40,7 +40,7 @@ function findings(view) {
   const show = (state, { run }) => {
     const items = (run?.findings(names(state)) ?? []).map(({ name, isUndefined, at, value, length }) => {
       const encoding = title(name, words);
-      if (isUndefined) return [name, words.say("findings.undefined", { encoding, trained: TRAINED_LENGTH })];
+      if (isUndefined) return [name, words.say("findings.undefined", { encoding, trained: trainedOf(name) })];
       const ratio = value / at;
       const parts = { encoding, at: words.number(at), value: words.number(value), length: words.count(length), ratio: words.number(ratio) };
       return [name, words.say(ratio > 1.05 ? "findings.leaves" : "findings.holds", parts)];
@@ -84,7 +84,7 @@ export default {
       height: within(260, 0.6, 400),
       figure: (state, { run }) => {
         const { encoding, length } = positionsWanted(state, run);
-        return { figure: "position_loss", trained_length, encoding: encodingOf(encoding), length };
+        return { figure: "position_loss", trained_length: trainedOf(encoding), encoding: encodingOf(encoding), length };
       },
       values: (state, { run }) => {
         const { encoding, length } = positionsWanted(state, run);

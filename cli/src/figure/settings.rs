@@ -144,6 +144,11 @@ impl Settings {
         Ok(figure)
     }
 
+    /// Whether each model's own L is marked: none was given.
+    pub fn marks_own_length(&self) -> bool {
+        self.trained_length.is_none()
+    }
+
     /// What was given, by name.
     fn given(&self) -> Result<Map<String, Value>> {
         let Value::Object(mut given) = serde_json::to_value(self)? else {
@@ -194,6 +199,7 @@ fn encodings(figure: &str) -> &'static [&'static str] {
         "learned" => &["learned"],
         "sinusoidal" | "waves" | "counter" => &["sinusoidal"],
         "similarity" | "offsets" => &["learned", "sinusoidal"],
+        "xpos_decay" => &["xpos"],
         "rotary" | "rotary_table" | "rotary_scores" | "rotary_decay" | "rotary_methods" | "wavelengths" => {
             &["rotary"]
         }
@@ -222,6 +228,7 @@ fn of_model(figure: &str, model: &Checkpoint) -> Result<Map<String, Value>> {
         Encoding::Rotary(own) => {
             json!({"base": own.base, "pairing": own.pairing, "d_head": own.rotated(config.d_head())?})
         }
+        Encoding::Xpos(own) => json!({"scale_base": own.scale_base, "d_head": config.d_head()}),
         Encoding::T5Bias(own) => json!({
             "buckets": own.buckets, "max_distance": own.max_distance, "bidirectional": own.bidirectional,
         }),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use longview::encoding::{Encoding, PastEnd, Positional, Shape};
 use longview::engine::{Captures, HeadId};
 use longview::experiment::{Difference, Plan, Protocol, paired_loss};
-use longview::figure::{BiasCurves, CopySeries, Figure, Point, Series};
+use longview::figure::{BiasCurves, CopySeries, Figure, Perplexity, Point, Series};
 use longview::model::{Checkpoint, Weights};
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub fn take(
         "--text means nothing for a picture of {name}, which runs no model; leave it out"
     );
     let values = match (&arguments.values[..], checkpoints) {
-        (paths @ [_, ..], _) => from_files(figure, paths)?,
+        (paths @ [_, ..], _) => from_files(figure, paths, arguments)?,
         ([], [first, ..]) if !runs => trained_table(figure, &first.1)?,
         ([], [_, ..]) => {
             let text = arguments.text.as_deref();
@@ -56,6 +56,7 @@ pub fn take(
                         .extend(is_undefined.then(|| series.encoding.clone()));
                     perplexity.series.push(series);
                 }
+                own_lengths(perplexity, arguments);
                 Vec::new()
             } else {
                 captured(figure, &checkpoints[0], text, arguments)?
@@ -88,13 +89,23 @@ pub fn take(
     Ok(values)
 }
 
-fn from_files(figure: &mut Figure, paths: &[PathBuf]) -> Result<Vec<f32>> {
+/// Leaves the series an L of their own where it is not the picture's, unless one was given for all.
+fn own_lengths(perplexity: &mut Perplexity, arguments: &Arguments) {
+    let all = perplexity.trained_length;
+    let is_own = |length: &usize| arguments.settings.marks_own_length() && *length != all;
+    for series in &mut perplexity.series {
+        series.trained_length = series.trained_length.filter(is_own);
+    }
+}
+
+fn from_files(figure: &mut Figure, paths: &[PathBuf], arguments: &Arguments) -> Result<Vec<f32>> {
     if let Figure::Perplexity(perplexity) = figure {
         for path in paths {
             let (series, undefined) = reported(path)?;
             perplexity.series.extend(series);
             perplexity.undefined.extend(undefined);
         }
+        own_lengths(perplexity, arguments);
         return Ok(Vec::new());
     }
     if let Figure::CopyScore(scores) = figure {
@@ -136,6 +147,7 @@ fn read_json(path: &Path) -> Result<Value> {
 #[derive(Deserialize)]
 struct Report {
     encoding: Encoding,
+    trained_length: Option<usize>,
     points: Vec<Point>,
     undefined: Vec<Value>,
 }
@@ -169,6 +181,7 @@ fn reported(path: &Path) -> Result<(Vec<Series>, Option<String>)> {
     let series = Series {
         encoding,
         note: note(&report.encoding),
+        trained_length: report.trained_length,
         points: report.points,
         ..Series::default()
     };
@@ -242,6 +255,7 @@ fn measured(
     let series = Series {
         encoding: encoding.name().into(),
         note: note(encoding),
+        trained_length: Some(checkpoint.config.trained_length),
         points: points.collect(),
         ..Series::default()
     };
@@ -296,7 +310,12 @@ fn captured(
             let mean = |difference: &Option<Difference>| {
                 difference.map_or(f32::NAN, |difference| difference.mean as f32)
             };
-            return Ok(differences.iter().map(mean).collect());
+            let error = |difference: &Option<Difference>| {
+                let error = difference.and_then(|difference| difference.standard_error);
+                error.map_or(f32::NAN, |error| error as f32)
+            };
+            let means = differences.iter().map(mean);
+            return Ok(means.chain(differences.iter().map(error)).collect());
         }
         _ => bail!(nothing()),
     };
