@@ -128,7 +128,7 @@ impl Chart for Perplexity {
             ));
         }
         let all: Vec<String> = self.all_trained().into_iter().map(text::count).collect();
-        let trained = all.join(words.say("list_separator"));
+        let trained = all.join(", ");
         if sentences.is_empty() {
             return words.fill("sum_perplexity_waiting", &[("trained", &trained)]);
         }
@@ -258,14 +258,13 @@ pub(super) fn compose(scene: &mut Scene, style: &Style, figure: &Perplexity, not
         .push(Plot::new(PlotKind::Curves, 0, plot, &x, &y));
 }
 
-/// The point of a curve at its own L, where the curves have several: a bar across it.
+/// The point of a curve at its own L, where the curves have several: a ring around it.
 fn mark_own_length(scene: &mut Scene, style: &Style, [x, y]: [&Scale; 2], curve: &Curve, trained: usize) {
     let at = curve.points.iter().find(|point| point.x == trained as f64);
     if let Some(point) = at.filter(|point| point.y.is_finite()) {
         let at = [style.snap_hair(x.px(point.x)), y.px_clamped(point.y)];
-        let ends = [[at[0], at[1] - 9.0], [at[0], at[1] + 9.0]];
-        scene.line(ends, Stroke::new(style.ink().paper, 5.0));
-        scene.line(ends, Stroke::new(curve.colour(style), 2.75));
+        scene.ring(at, 7.5, Stroke::new(style.ink().paper, 4.0));
+        scene.ring(at, 7.5, Stroke::new(curve.colour(style), 2.0));
     }
 }
 

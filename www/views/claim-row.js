@@ -21,7 +21,8 @@ const isVariant = (text) => ENCODINGS.includes(encodingOf(text));
 
 /** A number of a finding's table, with its error where it has one. */
 function cell(value, words) {
-  if (typeof value === "number") return words.number(value, 4);
+  // A length or a count is told in full.
+  if (typeof value === "number") return Number.isInteger(value) ? words.count(value) : words.number(value, 4);
   if (typeof value === "string") return isVariant(value) ? title(value, words) : value;
   if (value && "value" in value) return words.measured(value.value, value.error);
   return said(value, words);
@@ -71,7 +72,8 @@ function figureOf(picture, words) {
     case "speed_bars":
       return { figure: "speed_bars", groups: picture.lengths.map((length, index) => ({ length, bars: picture.series.map(({ encoding, ratios }) => ({ encoding, time: ratios[index] })) })) };
     case "copy_score":
-      return { figure: "copy_score", trained_length, selected: picture.series[0]?.name ?? "", series: picture.series.map(named) };
+      // The claim is of ALiBi.
+      return { figure: "copy_score", trained_length, selected: "alibi-copy", series: picture.series.map(named) };
     default:
       return null;
   }
@@ -137,11 +139,13 @@ export class Row {
     const action = isRunning ? "cancel" : progress >= 1 ? "measured" : progress > 0 ? "resume" : "measure";
     say(this.button, words.say(`laboratory.${action}`));
     this.button.setAttribute("aria-label", `${words.say(`laboratory.${action}`)}: ${this.name}`);
-    this.button.disabled = action === "measured";
+    // On a text that is too short, or without any of its models, there is nothing to measure.
+    const isImpossible = claim.operations === 0 && !isRunning;
+    this.button.disabled = action === "measured" || isImpossible;
     this.forget.hidden = progress === 0 || isRunning;
     this.bar.value = progress;
     this.bar.hidden = !isRunning && (progress === 0 || progress >= 1);
-    say(this.cost, progress >= 1 ? "" : cost([claim], words));
+    say(this.cost, progress >= 1 || isImpossible ? "" : cost([claim], words));
     const verdict = finding?.verdict ?? "unmeasured";
     this.element.dataset.verdict = verdict;
     say(this.verdict, `${VERDICT_SIGNS[verdict]} ${words.say(`board.verdicts.${verdict}`)}`);

@@ -5,8 +5,8 @@ import { own } from "../own-text.js";
 import { cost } from "./claim-cost.js";
 import { Row } from "./claim-row.js";
 
-/** Which claims are unfinished, so that nothing is measured twice. */
-const unfinished = (board) => (board.claims ?? []).filter(({ id }) => (board.progress.get(id) ?? 0) < 1);
+/** Which claims are unfinished, so that nothing is measured twice; of some nothing can be measured. */
+const unfinished = (board) => (board.claims ?? []).filter(({ id, operations }) => operations > 0 && (board.progress.get(id) ?? 0) < 1);
 
 function table(view) {
   const { words } = view;

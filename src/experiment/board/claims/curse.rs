@@ -147,7 +147,10 @@ impl Claim for Curse {
             };
             let mut row = vec![Cell::Text(context)];
             row.extend(measured.iter().map(cell));
-            table.rows.push(row);
+            // Contexts that few predictions had say nothing.
+            if row[1..].iter().any(|cell| *cell != Cell::Empty) {
+                table.rows.push(row);
+            }
         }
         let mut finding = Finding::unmeasured(table);
         let length = Self::longest(options);
