@@ -275,24 +275,28 @@ pub(super) mod tests {
                 score_scale: 2.0 / (d_head as f32).sqrt(),
             };
             let qkv = numbers(length * 3 * sizes.d_model(), 9);
-            let bias: Vec<f32> = numbers(heads * length, 10).iter().map(|x| 4.0 * x).collect();
-            let run = |far| {
-                let bias = Some(&bias[..]);
-                let inputs = Inputs { qkv: &qkv, bias, far };
-                let (mut out, mut lse) = (vec![0.0; length * sizes.d_model()], vec![0.0; length * heads]);
-                attention(&inputs, &sizes, &mut out, &mut lse);
-                [out, lse]
-            };
-            // Far keys from a distance on that no window has: the general way, which changes nothing here.
-            let nowhere = FarInputs {
-                from: usize::MAX,
-                keys: 0,
-                last: usize::MAX,
-                qk: None,
-            };
-            for (tiles, blocks) in run(None).iter().zip(run(Some(nowhere))) {
-                for (a, b) in tiles.iter().zip(blocks) {
-                    assert!((a - b).abs() < 4e-6, "{length}, {heads} × {d_head}: {a} {b}");
+            // The second bias leaves out most of the blocks of keys.
+            let bias = numbers(heads * length, 10).into_iter().map(|x| 4.0 * x);
+            let steep = (0..heads * length).map(|at| -0.7 * (at % length) as f32);
+            for bias in [bias.collect::<Vec<f32>>(), steep.collect()] {
+                let run = |far| {
+                    let bias = Some(&bias[..]);
+                    let inputs = Inputs { qkv: &qkv, bias, far };
+                    let (mut out, mut lse) = (vec![0.0; length * sizes.d_model()], vec![0.0; length * heads]);
+                    attention(&inputs, &sizes, &mut out, &mut lse);
+                    [out, lse]
+                };
+                // Far keys from a distance on that no window has: the general way, which changes nothing here.
+                let nowhere = FarInputs {
+                    from: usize::MAX,
+                    keys: 0,
+                    last: usize::MAX,
+                    qk: None,
+                };
+                for (tiles, blocks) in run(None).iter().zip(run(Some(nowhere))) {
+                    for (a, b) in tiles.iter().zip(blocks) {
+                        assert!((a - b).abs() < 4e-6, "{length}, {heads} × {d_head}: {a} {b}");
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Attention without far keys, by [tiles](super::tiles): four queries at a time. Keys and values of a head are
 //! packed once a window; the scores' sums begin at the bias, whose table is padded so that keys after the
-//! query are masked; and exponentials are powers of two, their factor being in the queries and the bias.
+//! query are masked; and exponentials are powers of two, their factor being in the queries and the bias. The
+//! nearest keys come first, so that farther ones whose weights a steep bias makes nothing can be left out.
 
 use super::attention::{KEYS, QUERIES, Sizes};
 use super::exp;
@@ -36,6 +37,8 @@ pub struct Packed {
     keys: Vec<f32>,
     /// `[H][⌈d_head / 8⌉][T][8]`, T being rounded up to 8: panels of 8 dimensions.
     values: Vec<f32>,
+    /// `[H][⌈T / KEYS⌉]`: the length of the longest key of each block.
+    longest: Vec<f32>,
 }
 
 /// T in whole panels.
@@ -54,6 +57,8 @@ impl Packed {
         let (d_model, d_head, padded) = (sizes.d_model(), sizes.d_head, padded(sizes));
         let mut keys = vec![0.0; sizes.heads * padded * d_head];
         let mut values = vec![0.0; sizes.heads * panels(sizes) * padded * COLUMNS];
+        let blocks = sizes.length.div_ceil(KEYS);
+        let mut longest = vec![0.0_f32; sizes.heads * blocks];
         for (row, qkv) in qkv.chunks_exact(3 * d_model).enumerate() {
             let (panel, column) = (row / COLUMNS, row % COLUMNS);
             let heads = qkv[d_model..2 * d_model].chunks_exact(d_head);
@@ -62,6 +67,8 @@ impl Packed {
                 for (slot, value) in keys[at..].iter_mut().step_by(COLUMNS).zip(key) {
                     *slot = *value;
                 }
+                let longest = &mut longest[head * blocks + row / KEYS];
+                *longest = longest.max(norm(key));
             }
             let heads = qkv[2 * d_model..].chunks_exact(d_head);
             for (head, value) in heads.enumerate() {
@@ -71,18 +78,30 @@ impl Packed {
                 }
             }
         }
-        Self { keys, values }
+        Self {
+            keys,
+            values,
+            longest,
+        }
     }
 
-    /// A head's panels of keys, and its values.
-    fn head(&self, sizes: &Sizes, head: usize) -> (&[f32], &[f32]) {
+    /// A head's panels of keys, its values, and the lengths of its longest keys.
+    fn head(&self, sizes: &Sizes, head: usize) -> [&[f32]; 3] {
         let keys = padded(sizes) * sizes.d_head;
         let values = panels(sizes) * padded(sizes) * COLUMNS;
-        (
-            &self.keys[head * keys..(head + 1) * keys],
-            &self.values[head * values..(head + 1) * values],
-        )
+        let blocks = sizes.length.div_ceil(KEYS);
+        [
+            (&self.keys, keys),
+            (&self.values, values),
+            (&self.longest, blocks),
+        ]
+        .map(|(all, count)| &all[head * count..(head + 1) * count])
     }
+}
+
+/// The length of a vector.
+fn norm(vector: &[f32]) -> f32 {
+    vector.iter().map(|value| value * value).sum::<f32>().sqrt()
 }
 
 /// What a block of queries needs, for all heads.
@@ -92,6 +111,8 @@ pub struct Scratch {
     /// `[QUERIES][panels · 8]`
     sums: Vec<f32>,
     scores: [[f32; KEYS]; ROWS],
+    /// The lengths of the queries.
+    norms: [f32; QUERIES],
     largest: [f32; QUERIES],
     totals: [f32; QUERIES],
 }
@@ -102,6 +123,7 @@ impl Scratch {
             queries: vec![0.0; QUERIES * sizes.d_head],
             sums: vec![0.0; QUERIES * panels(sizes) * COLUMNS],
             scores: [[0.0; KEYS]; ROWS],
+            norms: [0.0; QUERIES],
             largest: [MASKED; QUERIES],
             totals: [0.0; QUERIES],
         }
@@ -124,26 +146,36 @@ impl Scratch {
         let queries = qkv.len() / (3 * d_model);
         let scale = sizes.score_scale * LOG2_E;
         let rows = qkv.chunks_exact(3 * d_model);
-        for (query, row) in self.queries.chunks_exact_mut(d_head).zip(rows) {
+        let into = self.queries.chunks_exact_mut(d_head).zip(&mut self.norms);
+        for ((query, length), row) in into.zip(rows) {
             for (value, from) in query.iter_mut().zip(&row[head * d_head..]) {
                 *value = from * scale;
             }
+            *length = norm(query);
         }
         self.sums.fill(0.0);
         self.largest.fill(MASKED);
         self.totals.fill(0.0);
-        let (keys, values) = packed.head(sizes, head);
+        let [keys, values, longest] = packed.head(sizes, head);
         let stride = sizes.length + PAST;
         let biases = &biases[head * stride..(head + 1) * stride];
         let end = first_query + queries;
-        for first_key in (0..end).step_by(KEYS) {
+        for (first_key, &longest) in (0..end).step_by(KEYS).zip(longest).rev() {
             for group in (0..queries).step_by(ROWS) {
                 let last = (first_query + group + ROWS).min(end);
                 if last <= first_key {
                     continue;
                 }
                 let seen = (last - first_key).div_ceil(COLUMNS).min(KEYS / COLUMNS);
-                self.score(keys, biases, sizes, (first_query, group), (first_key, seen));
+                // The bias of each query and the first of these keys; past the last query its own is taken.
+                let at = [0, 1, 2, 3].map(|row| {
+                    let query = (first_query + group + row).min(sizes.length - 1);
+                    &biases[sizes.length - 1 - query + first_key..]
+                });
+                if self.is_nothing(at, group, (longest, seen)) {
+                    continue;
+                }
+                self.score(keys, at, sizes, group, (first_key, seen));
                 self.weigh(values, sizes, group, (first_key, seen));
             }
         }
@@ -159,24 +191,34 @@ impl Scratch {
         }
     }
 
+    /// Whether the weights of four queries and `seen` panels of keys, none longer than `longest`, are at most 2⁻¹⁰⁰
+    /// beside those that are known, which is what the exponential gives for anything smaller: in a sum, nothing.
+    fn is_nothing(&self, biases: [&[f32]; ROWS], group: usize, (longest, seen): (f32, usize)) -> bool {
+        // One more, for what the product of the lengths is rounded by.
+        const LEAST: f32 = -101.0;
+        biases.iter().enumerate().all(|(row, biases)| {
+            let query = group + row;
+            let room = self.largest[query] + LEAST - self.norms[query] * longest;
+            // Most biases are not steep enough; their nearest says so.
+            biases[seen * COLUMNS - 1] < room && exp::largest(&biases[..seen * COLUMNS], MASKED) < room
+        })
+    }
+
     /// The scores of four queries and `seen` panels of keys, masked.
     #[inline(always)]
     fn score(
         &mut self,
         keys: &[f32],
-        biases: &[f32],
+        biases: [&[f32]; ROWS],
         sizes: &Sizes,
-        (first_query, group): (usize, usize),
+        group: usize,
         (first_key, seen): (usize, usize),
     ) {
         let d_head = sizes.d_head;
-        // Rows past the last query are computed with its bias, and not stored.
-        let offsets = [0, 1, 2, 3].map(|row| (group + row).min(sizes.length - 1 - first_query));
         let rows = [0, 1, 2, 3].map(|row| {
             let at = (group + row) * d_head;
             &self.queries[at..at + d_head]
         });
-        let biases = offsets.map(|offset| &biases[sizes.length - 1 - first_query - offset + first_key..]);
         let panels = keys[first_key * d_head..].chunks_exact(COLUMNS * d_head);
         for (index, panel) in panels.enumerate().take(seen) {
             let column = index * COLUMNS;
