@@ -3,7 +3,7 @@
 use crate::weights::{self, Matrix, Positions};
 use anyhow::{Result, anyhow};
 use burn_ndarray::{NdArray, NdArrayDevice};
-use burn_tensor::activation::{gelu_approximate, log_softmax, softmax};
+use burn_tensor::activation::{log_softmax, softmax};
 use burn_tensor::module::embedding;
 use burn_tensor::{Int, Tensor, TensorData};
 use longview::engine::Batch;
@@ -45,6 +45,13 @@ fn turn(x: Floats<4>, [cos, sin]: &[Floats<4>; 2]) -> Floats<4> {
     };
     let turned = first.clone() * cos.clone() - second.clone() * sin.clone();
     Tensor::cat(vec![turned, first * sin.clone() + second * cos.clone()], 3)
+}
+
+/// GELU by tanh, which this burn lacks.
+fn gelu(x: Floats<2>) -> Floats<2> {
+    let cubic = x.clone() * x.clone() * x.clone() * 0.044715;
+    let inner = (cubic + x.clone()) * std::f64::consts::FRAC_2_PI.sqrt();
+    x * 0.5 * (inner.tanh() + 1.0)
 }
 
 impl Burn {
@@ -131,7 +138,7 @@ impl crate::Engine for Burn {
                 .reshape([rows, config.d_model]);
             x = x + self.linear(attended, &name("attention.out"));
             let up = self.linear(self.norm(x.clone(), &name("mlp_norm")), &name("mlp.up"));
-            x = x + self.linear(gelu_approximate(up), &name("mlp.down"));
+            x = x + self.linear(gelu(up), &name("mlp.down"));
         }
         let logits = self.norm(x, "final_norm").matmul(self.weights["output"].clone());
         let targets = ids(Batch::targets).swap_dims(0, 1);

@@ -56,6 +56,17 @@ fn largest_difference(found: &[f32], reference: &[f32]) -> f32 {
     })
 }
 
+/// Milliseconds that this program's threads have computed so far (Linux). Unlike a clock it leaves out what other
+/// programs on the machine took.
+fn computed_ms() -> Option<f64> {
+    let threads = fs::read_dir("/proc/self/task").ok()?;
+    let of_thread = |thread: fs::DirEntry| -> Option<f64> {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    };
+    Some(threads.flatten().filter_map(of_thread).sum::<f64>() / 1e6)
+}
+
 /// Milliseconds of every engine in every round, the first of a round another each time.
 fn measure(engines: &mut [Box<dyn Engine>], batch: &Batch, rounds: usize) -> Result<Vec<serde_json::Value>> {
     let reference = engines[0].run(batch)?;
@@ -67,21 +78,25 @@ fn measure(engines: &mut [Box<dyn Engine>], batch: &Batch, rounds: usize) -> Res
             "{} is wrong: a loss is off by {difference:.1e} nats",
             engine.name()
         );
-        results.push((difference, Vec::new()));
+        results.push((difference, Vec::new(), Vec::new()));
     }
     for round in 0..rounds {
         for turn in 0..engines.len() {
             let index = (round + turn) % engines.len();
-            let start = Instant::now();
+            let (start, before) = (Instant::now(), computed_ms());
             engines[index].run(batch)?;
             results[index].1.push(start.elapsed().as_secs_f64() * 1e3);
+            if let (Some(before), Some(after)) = (before, computed_ms()) {
+                results[index].2.push(after - before);
+            }
         }
     }
     Ok(engines
         .iter()
         .zip(results)
-        .map(|(engine, (difference, ms))| {
-            serde_json::json!({ "engine": engine.name(), "difference": difference, "ms": ms })
+        .map(|(engine, (difference, ms, computed_ms))| {
+            let name = engine.name();
+            serde_json::json!({ "engine": name, "difference": difference, "ms": ms, "computed_ms": computed_ms })
         })
         .collect())
 }

@@ -2,6 +2,7 @@
 //! multiplied in once, and positions as full tables.
 
 use anyhow::{Result, ensure};
+use longview::encoding::Positional;
 use longview::model::{Activation, Checkpoint};
 
 /// What a key after its query gets.
