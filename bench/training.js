@@ -36,15 +36,17 @@ export function training({ rounds, note }) {
     return { jax: { failure: `no Python with JAX: ${String(error.message).split("\n")[0]}` } };
   }
   const jax = (...given) => run(program, [join(import.meta.dirname, "training/steps.py"), ...given], JAX_MEMORY);
-  const results = { ours: { ms: [] }, jax: { ms: [] } };
+  const results = { ours: { ms: [], computed_ms: [] }, jax: { ms: [], computed_ms: [] } };
   for (let round = 0; round < rounds; round++) {
     const given = [CHECKPOINT, TOKENS, String(STEPS)];
     const [own, theirs] = [ours(...given), jax(...given)];
     const apart = Math.max(...own.losses.map((loss, step) => Math.abs(loss - theirs.losses[step])));
     if (!(apart <= DIFFERENCE_MAX)) throw new Error(`the losses of ours and of JAX part: by ${apart} nats`);
     results.difference = Math.max(results.difference ?? 0, apart);
-    results.ours.ms.push(...own.ms.slice(WARM));
-    results.jax.ms.push(...theirs.ms.slice(WARM));
+    for (const clock of ["ms", "computed_ms"]) {
+      results.ours[clock].push(...own[clock].slice(WARM));
+      results.jax[clock].push(...theirs[clock].slice(WARM));
+    }
     note(`a step: ours ${median(own.ms.slice(WARM)).toFixed(1)} ms, JAX ${median(theirs.ms.slice(WARM)).toFixed(1)} ms, losses within ${apart.toExponential(1)}`);
   }
   return { ...results, threads: availableParallelism() };

@@ -1,6 +1,7 @@
 """The steps that trainer/examples/steps.rs times, in JAX: the same checkpoint, tokens, optimiser and order.
 
-python steps.py CHECKPOINT TOKENS STEPS prints {"losses": [...], "ms": [...]}, one number a step.
+python steps.py CHECKPOINT TOKENS STEPS prints {"losses": [...], "ms": [...], "computed_ms": [...]}, one number a step;
+the last are what all threads computed.
 """
 
 import json
@@ -104,14 +105,15 @@ def main():
     weights = {name: jnp.asarray(value.T.copy() if is_linear(name, value) else value) for name, value in tensors.items()}
     first, second = (jax.tree.map(jnp.zeros_like, weights) for _ in range(2))
     step = make_step(make_loss(config, jnp.asarray(bias)))
-    losses, times = [], []
+    losses, times, computed = [], [], []
     for count in range(steps):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.process_time()
         at = np.arange(count * WINDOWS, (count + 1) * WINDOWS)[:, None] * length + np.arange(length)
         weights, first, second, loss = step(weights, first, second, jnp.float32(count), tokens[at], tokens[at + 1])
         losses.append(float(loss))
         times.append((time.perf_counter() - start) * 1e3)
-    print(json.dumps({"losses": losses, "ms": times}))
+        computed.append((time.process_time() - before) * 1e3)
+    print(json.dumps({"losses": losses, "ms": times, "computed_ms": computed}))
 
 
 main()
