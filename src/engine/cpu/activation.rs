@@ -1,10 +1,10 @@
 //! The nonlinearity of the MLP: GELU (Hendrycks & Gimpel 2016, arXiv 1606.08415), exact or by tanh.
 
-use super::exp::{exp, exp4};
+use super::exp::{exp, exp2_4};
 use super::lanes::{F32x4, for_each, for_each_with};
 use super::parallel::pieces;
 use crate::model::Activation;
-use std::f32::consts::FRAC_1_SQRT_2;
+use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
 /// √(2/π)
 const ROOT: f32 = 0.797_884_6;
@@ -15,8 +15,10 @@ const PIECE: usize = 1 << 15;
 /// tanh to an absolute error of about 2·10⁻⁷.
 #[inline(always)]
 fn tanh4(x: F32x4) -> F32x4 {
-    let one = F32x4::splat(1.0);
-    one - F32x4::splat(2.0) / (exp4(x + x) + one)
+    let [one, two] = [1.0, 2.0].map(F32x4::splat);
+    // e^2x in powers of two; where it is large, tanh is 1.
+    let power = (x * F32x4::splat(2.0 * LOG2_E)).min(F32x4::splat(60.0));
+    one - two / (exp2_4(power) + one)
 }
 
 fn gelu(x: f32) -> f32 {

@@ -175,8 +175,8 @@ impl Scratch {
                 if self.is_nothing(at, group, (longest, seen)) {
                     continue;
                 }
-                self.score(keys, at, sizes, group, (first_key, seen));
-                self.weigh(values, sizes, group, (first_key, seen));
+                let largest = self.score(keys, at, sizes, group, (first_key, seen));
+                self.weigh(values, sizes, group, (first_key, seen), largest);
             }
         }
         let width = panels(sizes) * COLUMNS;
@@ -204,8 +204,8 @@ impl Scratch {
         })
     }
 
-    /// The scores of four queries and `seen` panels of keys, masked.
-    #[inline(always)]
+    /// The scores of four queries and `seen` panels of keys, masked; gives the largest of each, over four lanes.
+    #[inline(never)]
     fn score(
         &mut self,
         keys: &[f32],
@@ -213,13 +213,14 @@ impl Scratch {
         sizes: &Sizes,
         group: usize,
         (first_key, seen): (usize, usize),
-    ) {
+    ) -> [F32x4; ROWS] {
         let d_head = sizes.d_head;
         let rows = [0, 1, 2, 3].map(|row| {
             let at = (group + row) * d_head;
             &self.queries[at..at + d_head]
         });
         let panels = keys[first_key * d_head..].chunks_exact(COLUMNS * d_head);
+        let mut largest = [F32x4::splat(MASKED); ROWS];
         for (index, panel) in panels.enumerate().take(seen) {
             let column = index * COLUMNS;
             let start: Sums = biases.map(|biases| {
@@ -227,22 +228,32 @@ impl Scratch {
                 [F32x4::load(&fours[0]), F32x4::load(&fours[1])]
             });
             let scores = tile(rows, panel.as_chunks::<COLUMNS>().0, start);
-            for (row, scores) in self.scores.iter_mut().zip(scores) {
+            for ((row, scores), largest) in self.scores.iter_mut().zip(scores).zip(&mut largest) {
+                *largest = largest.max(scores[0]).max(scores[1]);
                 let fours = row[column..column + COLUMNS].as_chunks_mut::<LANES>().0;
                 fours[0] = scores[0].to_array();
                 fours[1] = scores[1].to_array();
             }
         }
+        largest
     }
 
     /// Turns the scores of four queries into weights of a running softmax, and adds the values by them.
-    #[inline(always)]
-    fn weigh(&mut self, values: &[f32], sizes: &Sizes, group: usize, (first_key, seen): (usize, usize)) {
+    #[inline(never)]
+    fn weigh(
+        &mut self,
+        values: &[f32],
+        sizes: &Sizes,
+        group: usize,
+        (first_key, seen): (usize, usize),
+        largest: [F32x4; ROWS],
+    ) {
         let seen = seen * COLUMNS;
         let mut shrink = [F32x4::splat(0.0); ROWS];
         for (row, scores) in self.scores.iter_mut().enumerate() {
             let (scores, query) = (&mut scores[..seen], group + row);
-            let most = exp::largest(scores, self.largest[query]);
+            let [a, b, c, d] = largest[row].to_array();
+            let most = a.max(b).max(c.max(d)).max(self.largest[query]);
             let factor = exp::exp2(self.largest[query] - most);
             self.largest[query] = most;
             let total = exp::exp2_all(scores.as_chunks_mut::<LANES>().0, most);

@@ -7,7 +7,7 @@ const ROUND: f32 = 12_582_912.0;
 
 /// e^x for x ≤ 88, to a relative error below 2·10⁻⁷; x below −87 gives a number below 2·10⁻³⁸.
 ///
-/// Range reduction to |r| ≤ ln 2 / 2 and a [`polynomial`].
+/// Range reduction to |r| ≤ ln 2 / 2 and the polynomial of Cephes' `expf` (S. Moshier).
 #[inline(always)]
 pub fn exp4(x: F32x4) -> F32x4 {
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -17,28 +17,36 @@ pub fn exp4(x: F32x4) -> F32x4 {
     let rounded = x * constant(std::f32::consts::LOG2_E) + constant(ROUND);
     let power = rounded - constant(ROUND);
     let r = x - power * constant(LN2_HIGH) - power * constant(LN2_LOW);
-    (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
+    let mut p = constant(1.987_569_1e-4);
+    for coefficient in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1] {
+        p = p * r + constant(coefficient);
+    }
+    (p * r * r + r + constant(1.0)) * rounded.power_of_two()
 }
 
-/// 2^x for x ≤ 0, to a relative error below 2·10⁻⁷; x below −100 gives 2⁻¹⁰⁰, which is nothing in a sum and times
+/// 2^x for x ≤ 126, to a relative error below 2·10⁻⁷; x below −100 gives 2⁻¹⁰⁰, which is nothing in a sum and times
 /// a value no subnormal number: those are slow.
+///
+/// A polynomial of degree 6 whose largest relative error on −1/2 … 1/2 is least (2.6·10⁻⁹, by Remez' exchange) among
+/// those that give 1 at 0.
 #[inline(always)]
-fn exp2_4(x: F32x4) -> F32x4 {
+pub fn exp2_4(x: F32x4) -> F32x4 {
     let constant = F32x4::splat;
     let x = x.max(constant(-100.0));
     let rounded = x + constant(ROUND);
-    let r = (x - (rounded - constant(ROUND))) * constant(std::f32::consts::LN_2);
-    (polynomial(r) * r * r + r + constant(1.0)) * rounded.power_of_two()
-}
-
-/// (e^r − 1 − r) / r² for |r| ≤ ln 2 / 2: the polynomial of Cephes' `expf` (S. Moshier).
-#[inline(always)]
-fn polynomial(r: F32x4) -> F32x4 {
-    let mut p = F32x4::splat(1.987_569_1e-4);
-    for coefficient in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1] {
-        p = p * r + F32x4::splat(coefficient);
+    let rest = x - (rounded - constant(ROUND));
+    let mut p = constant(1.559_467_8e-4);
+    for coefficient in [
+        1.340_664_4e-3,
+        9.617_693e-3,
+        5.550_310_6e-2,
+        2.402_265_3e-1,
+        6.931_472e-1,
+        1.0,
+    ] {
+        p = p * rest + constant(coefficient);
     }
-    p
+    p.scaled_by(rounded)
 }
 
 /// e^x of one number, as [`exp4`].
@@ -121,7 +129,7 @@ mod tests {
     #[test]
     fn powers_of_two_agree_with_the_exact_ones() {
         let mut worst: f64 = 0.0;
-        for step in 0..100_000 {
+        for step in 0..226_000 {
             let x = -100.0 + step as f32 * 0.001;
             let exact = f64::from(x).exp2();
             worst = worst.max(((f64::from(exp2(x)) - exact) / exact).abs());

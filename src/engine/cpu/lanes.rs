@@ -100,6 +100,19 @@ impl F32x4 {
         }))
     }
 
+    /// Each lane, a normal number, times 2 to the whole number in the low bits of `power`'s (see
+    /// [`exp`](super::exp)), by adding to its exponent.
+    #[inline(always)]
+    pub fn scaled_by(self, power: Self) -> Self {
+        #[cfg(target_arch = "wasm32")]
+        return Self(simd::i32x4_add(self.0, simd::i32x4_shl(power.0, 23)));
+        #[cfg(not(target_arch = "wasm32"))]
+        Self(std::array::from_fn(|lane| {
+            let power = power.0[lane].to_bits() << 23;
+            f32::from_bits(self.0[lane].to_bits().wrapping_add(power))
+        }))
+    }
+
     /// The sum of the four.
     #[inline(always)]
     pub fn sum(self) -> f32 {
