@@ -6,8 +6,9 @@ mod common;
 
 use common::{golden_models, largest_difference};
 use longview::encoding::{Alibi, Encoding, NAMES, PastEnd, Window};
-use longview::engine::gpu::{Device, Kernels, SHADERS, check};
-use longview::engine::{Batch, Captures, Choice, Engine, EngineError, HeadId, Reason, cpu, gpu};
+use longview::engine::gpu::{Device, Kernels, SHADERS, Variant, Variants, check};
+use longview::engine::{Batch, Captures, Choice, Engine, EngineError, HeadId, Reason, Speeds, cpu, gpu};
+use longview::model::Config;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,10 +31,10 @@ fn every_kernel_agrees_with_its_twin() {
     let Some(device) = device() else { return };
     let found =
         pollster::block_on(check::kernels(&device, |d_head| device.kernels(d_head), |_| true)).unwrap();
-    for (name, _) in SHADERS {
+    for name in SHADERS.iter().map(|source| source.twin) {
         let cases: Vec<_> = found
             .iter()
-            .filter(|difference| difference.kernel == *name)
+            .filter(|difference| difference.kernel == name)
             .collect();
         assert!(cases.len() >= 4, "{name} has {} cases", cases.len());
         let largest = cases
@@ -61,23 +62,40 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "case RESIDUAL: { out[at] += value; }",
         "case RESIDUAL: { out[at] = value; }",
     ),
+    ("linear", "logit = four[chosen % 4u]", "logit = four[0]"),
+    (
+        "linear",
+        "p.parts + part] = vec4<f32>(largest,",
+        "p.parts + part] = vec4<f32>(0.0,",
+    ),
+    ("linear_tiles", "first += INPUTS", "first += INPUTS + 1u"),
+    ("linear_tiles", "local.x + {c}u * 8u", "local.x"),
+    ("linear_tiles", "panel, 8u,", "panel, 4u,"),
     ("rotate", "a * cosine - b * sine", "a * cosine + b * sine"),
     ("rotate", "row * p.width +", "row * 3u * p.heads * p.d_head +"),
     ("copy_qk", "* 3u *", "* 2u *"),
     ("smear", "row % p.length > 0u", "row > 0u"),
     ("smear", "(1.0 - s) *", "s *"),
-    ("attention", "score += bias[", "score -= bias["),
-    ("attention", "last = query + 1u;", "last = query;"),
-    ("attention", "first = first_near;", "first = 0u;"),
-    ("attention", "min(first_near, p.far_keys)", "first_near"),
-    ("attention", "min(query, p.far_last)", "query"),
+    ("attention", "s{n} += vec4<f32>(bias[", "s{n} -= vec4<f32>(bias["),
     (
         "attention",
-        "load_far(key_row * 2u * d_model + d_model +",
-        "load_far(key_row * 2u * d_model +",
+        "keys < vec4<u32>(last{n})",
+        "keys <= vec4<u32>(last{n})",
     ),
-    ("attention", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
-    ("nll", "targets[row]]", "targets[row / 2u]]"),
+    ("attention", "sum{n}_{v} * shrink{n}", "sum{n}_{v}"),
+    ("attention_far", "select(near{n}, 0u, is_far)", "0u"),
+    ("attention_far", "min(near{n}, p.far_keys)", "near{n}"),
+    ("attention_far", "min(query{n}, p.far_last)", "query{n}"),
+    ("attention_far", "rows * 2u * d + d +", "rows * 2u * d +"),
+    ("attention_tiles", "score += bias[", "score -= bias["),
+    ("attention_tiles", "last = query + 1u;", "last = query;"),
+    ("attention_tiles", "first = first_near;", "first = 0u;"),
+    ("attention_tiles", "min(first_near, p.far_keys)", "first_near"),
+    ("attention_tiles", "min(query, p.far_last)", "query"),
+    ("attention_tiles", "key_row * 2u * d + d +", "key_row * 2u * d +"),
+    ("attention_tiles", "sum[c] *= shrink;", "sum[c] *= 1.0;"),
+    ("nll", "chosen += part.z", "chosen = part.z"),
+    ("nll", "exp(max(part.x - most, -100.0))", "1.0"),
     ("capture_attention", "if key <= query {", "if key < query {"),
     (
         "capture_attention",
@@ -127,20 +145,33 @@ const BROKEN: &[(&str, &str, &str)] = &[
 fn a_broken_kernel_is_found() {
     let Some(device) = device() else { return };
     for (kernel, right, wrong) in BROKEN {
+        let source = SHADERS.iter().find(|source| source.name == *kernel).unwrap();
+        let variant = if kernel.ends_with("_tiles") {
+            Variant::Tiles
+        } else {
+            Variant::Registers
+        };
+        let variants = Variants {
+            linear: variant,
+            attention: variant,
+        };
         // One compiled kernel a width, and the sound ones of the device beside it.
         let made = RefCell::new(BTreeMap::<usize, Arc<Kernels>>::new());
         let broken = |d_head: usize| {
-            let alter = |source: String| {
-                assert!(source.contains(right), "{kernel} has no line \"{right}\"");
-                source.replace(right, wrong)
+            let alter = |template: String| {
+                assert!(template.contains(right), "{kernel} has no line \"{right}\"");
+                template.replace(right, wrong)
             };
-            let make = || Arc::new(device.kernels(d_head).altered(&device, d_head, kernel, alter));
+            let make = || {
+                let sound = device.kernels(d_head).with_variants(variants);
+                Arc::new(sound.altered(kernel, alter))
+            };
             made.borrow_mut().entry(d_head).or_insert_with(make).clone()
         };
-        let found = pollster::block_on(check::kernels(&device, &broken, |name| name == *kernel)).unwrap();
+        let found = pollster::block_on(check::kernels(&device, &broken, |name| name == source.twin)).unwrap();
         let outside = found.iter().filter(|difference| !difference.is_within());
         assert!(
-            outside.clone().any(|difference| difference.kernel == *kernel),
+            outside.clone().any(|difference| difference.kernel == source.twin),
             "{kernel}: \"{right}\" was not missed"
         );
         // The self-check at start sees it too.
@@ -148,6 +179,95 @@ fn a_broken_kernel_is_found() {
         let is_seen = found.iter().any(|difference| !difference.is_within());
         assert!(is_seen, "{kernel}: the self-check passes with \"{wrong}\"");
     }
+}
+
+#[test]
+fn both_variants_agree_at_sizes_that_fit_no_tile() {
+    let Some(device) = device() else { return };
+    let found = pollster::block_on(check::odd_sizes(&device, |d_head| device.kernels(d_head))).unwrap();
+    for difference in &found {
+        assert!(difference.is_within(), "{difference:?}");
+    }
+    for kernel in ["attention", "linear", "nll"] {
+        let cases = |variant: &str| {
+            let of_both = found.iter().filter(|difference| difference.kernel == kernel);
+            of_both
+                .filter(|difference| difference.case.contains(variant))
+                .count()
+        };
+        let (registers, tiles) = (cases("Registers"), cases("Tiles"));
+        assert!(
+            registers >= 4 && registers == tiles,
+            "{kernel}: {registers}, {tiles}"
+        );
+    }
+}
+
+#[test]
+fn the_faster_variants_are_measured_and_taken() {
+    let Some(device) = device() else { return };
+    let selection = pollster::block_on(device.choose_variants()).unwrap();
+    for (times, chosen) in [
+        (selection.linear_ms, selection.variants.linear),
+        (selection.attention_ms, selection.variants.attention),
+    ] {
+        assert!(times.registers > 0.0 && times.tiles > 0.0, "{selection:?}");
+        let is_tiles = times.tiles < times.registers;
+        assert_eq!(chosen == Variant::Tiles, is_tiles, "{selection:?}");
+    }
+    // Kernels that were there before and those that come later.
+    for d_head in [24, 12] {
+        assert_eq!(device.kernels(d_head).variants(), selection.variants);
+    }
+}
+
+#[test]
+fn a_profile_names_every_kernel_of_a_forward() {
+    let Some(device) = device() else { return };
+    let (config, weights) = check::random_model(Encoding::from_name("rotary").unwrap(), 2, 8);
+    let mut model = gpu::Model::new(&device, &config, &weights).unwrap();
+    let batch = Batch::new(vec![1; 2 * 34], 2, 33).unwrap();
+    let timings = pollster::block_on(model.profile(&batch)).unwrap();
+    let dispatches = |name: &str| {
+        let of_name = timings
+            .kernels
+            .iter()
+            .filter(|timing| timing.kernel.starts_with(name));
+        of_name.map(|timing| timing.dispatches).sum::<usize>()
+    };
+    // Two layers, each with four products and two norms; then the last norm and the loss.
+    let expected = [
+        ("embed", 1),
+        ("layer_norm", 5),
+        ("linear", 9),
+        ("rotate", 2),
+        ("attention", 2),
+        ("nll", 1),
+    ];
+    for (name, count) in expected {
+        assert_eq!(dispatches(name), count, "{name}: {timings:?}");
+    }
+    assert!(timings.kernels.iter().all(|timing| timing.ms >= 0.0));
+    assert!(timings.total_ms() > 0.0);
+}
+
+#[test]
+fn memory_grows_with_the_length_and_not_with_its_square() {
+    let Some(device) = device() else { return };
+    let config = Config::base(Encoding::from_name("alibi").unwrap(), 4);
+    let weights = check::random_weights(&config);
+    let bytes = |length: usize| {
+        let mut model = gpu::Model::new(&device, &config, &weights).unwrap();
+        let batch = Batch::new(vec![1; length + 1], 1, length).unwrap();
+        pollster::block_on(model.memory_bytes(&batch, &Captures::default())).unwrap()
+    };
+    let (short, long) = (bytes(4096), bytes(16_384));
+    eprintln!("4096 tokens: {short} bytes, 16,384 tokens: {long} bytes");
+    assert!(
+        long < 4 * short,
+        "{short} bytes for 4096 tokens, {long} for 16,384"
+    );
+    assert!(long < 256_000_000, "{long}");
 }
 
 #[test]
@@ -273,13 +393,17 @@ fn the_start_says_which_engine_runs_and_why() {
     assert_eq!((verdict.engine, verdict.reason), ("gpu", Reason::Agrees));
     assert!(verdict.max_difference.unwrap() < 5e-5);
     assert!(verdict.message.contains(&device.description()));
+    assert_eq!(verdict.variants.is_some(), !device.is_software());
     let (_, verdict) = pollster::block_on(Engine::with_device(device.clone(), Choice::Auto));
-    let expected = if device.is_software() {
-        Reason::Software
+    if device.is_software() {
+        assert_eq!((verdict.engine, verdict.reason), ("cpu", Reason::Software));
     } else {
-        Reason::Agrees
-    };
-    assert_eq!(verdict.reason, expected);
+        let measured = verdict.speeds.unwrap();
+        assert_eq!(verdict.engine == "gpu", measured.gpu_is_faster(), "{verdict:?}");
+    }
+    // What a real GPU is measured by runs on any.
+    let measured = pollster::block_on(Speeds::measure(&device)).unwrap();
+    assert!(measured.cpu_ms > 0.0 && measured.gpu_ms > 0.0, "{measured:?}");
     // The engine loads and runs a model.
     let (config, weights) = check::random_model(Encoding::Alibi(Alibi::default()), 2, 4);
     let mut model = engine.load(&config, &weights).unwrap();
@@ -290,15 +414,19 @@ fn the_start_says_which_engine_runs_and_why() {
 
 #[test]
 fn every_shader_is_valid() {
-    for (name, source) in SHADERS {
-        let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|error| {
-            panic!("{name}: {}", error.emit_to_string(source));
-        });
-        naga::valid::Validator::new(
-            naga::valid::ValidationFlags::all(),
-            naga::valid::Capabilities::empty(),
-        )
-        .validate(&module)
-        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    for source in SHADERS {
+        for vectors in [1, 6, 24] {
+            let name = source.name;
+            let text = source.expand(&source.template(), vectors);
+            let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| {
+                panic!("{name}: {}", error.emit_to_string(&text));
+            });
+            naga::valid::Validator::new(
+                naga::valid::ValidationFlags::all(),
+                naga::valid::Capabilities::empty(),
+            )
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        }
     }
 }

@@ -5,7 +5,8 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use longview::encoding::{Encoding, Window};
 use longview::engine::Verdict;
-use longview::experiment::{Cost, Point, Protocol};
+use longview::engine::gpu::Timings;
+use longview::experiment::{Cost, Plan, Point, Protocol};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,6 +44,9 @@ pub struct Arguments {
     stride: Option<usize>,
     #[command(flatten)]
     run: RunArguments,
+    /// Also tell what each kernel of the GPU engine takes, at every length
+    #[arg(long)]
+    profile: bool,
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -73,6 +77,18 @@ struct Report {
     dropped_characters: usize,
     points: Vec<Measured>,
     undefined: Vec<Undefined>,
+    /// What each kernel took, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    profile: Vec<Profiled>,
+}
+
+/// What the kernels took over one batch.
+#[derive(Serialize)]
+struct Profiled {
+    windows: usize,
+    length: usize,
+    #[serde(flatten)]
+    timings: Timings,
 }
 
 #[derive(Serialize)]
@@ -119,6 +135,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             point,
         })
         .collect();
+    let profile = if arguments.profile {
+        profiled(&mut run, &plan, &text, &points)?
+    } else {
+        Vec::new()
+    };
     let report = Report {
         encoding: run.model.config().encoding.clone(),
         window: run.model.config().window,
@@ -131,11 +152,62 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         dropped_characters: text.dropped,
         points,
         undefined,
+        profile,
     };
     match arguments.format {
         Format::Json => files::write_json(&report),
         Format::Text => write_text(&report),
     }
+}
+
+/// Times the kernels on the first step of each length that was measured.
+fn profiled(run: &mut Run, plan: &Plan, text: &Text, points: &[Measured]) -> Result<Vec<Profiled>> {
+    let mut profile: Vec<Profiled> = Vec::new();
+    for step in plan.steps() {
+        let is_measured = points.iter().any(|measured| measured.point.length == step.length);
+        if !is_measured || profile.iter().any(|profiled| profiled.length == step.length) {
+            continue;
+        }
+        let batch = step.batch(&text.tokens)?;
+        let Some(timings) = pollster::block_on(run.model.profile(&batch))? else {
+            bail!("only the GPU engine's kernels are timed one by one; add --engine gpu");
+        };
+        profile.push(Profiled {
+            windows: batch.windows(),
+            length: batch.length(),
+            timings,
+        });
+    }
+    Ok(profile)
+}
+
+fn write_profile(out: &mut impl Write, profiled: &Profiled) -> Result<()> {
+    let Profiled {
+        windows,
+        length,
+        timings,
+    } = profiled;
+    let by = if timings.by_timestamps {
+        "by the GPU's timestamps"
+    } else {
+        "by the clock, each submitted alone"
+    };
+    let total = timings.total_ms();
+    writeln!(
+        out,
+        "\n{windows} × {length} tokens: {total:.2} ms in kernels, {by}"
+    )?;
+    for timing in &timings.kernels {
+        writeln!(
+            out,
+            "{:>6.1} % {:>10.3} ms  {} ({} times)",
+            100.0 * timing.ms / total.max(f64::MIN_POSITIVE),
+            timing.ms,
+            timing.kernel,
+            timing.dispatches
+        )?;
+    }
+    Ok(())
 }
 
 fn write_text(report: &Report) -> Result<()> {
@@ -187,6 +259,9 @@ fn write_text(report: &Report) -> Result<()> {
             write!(out, " {first}–{}: {mean:.3} ", end - 1)?;
         }
         writeln!(out)?;
+    }
+    for profiled in &report.profile {
+        write_profile(&mut out, profiled)?;
     }
     Ok(out.flush()?)
 }

@@ -5,7 +5,9 @@ use crate::model::{Config, Weights};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "gpu")]
-use super::gpu::{self, Device, check};
+use super::gpu::{self, Device, Selection, check};
+#[cfg(feature = "gpu")]
+use super::speed::Speeds;
 use std::rc::Rc;
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// The GPU where there is a real one and it computes rightly, else the CPU.
+    /// The GPU where there is a real one that computes rightly and is the faster, else the CPU.
     #[default]
     Auto,
     Cpu,
@@ -28,8 +30,12 @@ pub enum Choice {
 pub enum Reason {
     /// The reader chose the CPU.
     Chosen,
-    /// The GPU agrees with the CPU.
+    /// The GPU was asked for, and agrees with the CPU.
     Agrees,
+    /// The GPU agrees with the CPU, and was faster in a short measurement.
+    Faster,
+    /// The GPU agrees with the CPU, but was slower in a short measurement.
+    Slower,
     /// There is no GPU, or it could not be opened.
     Absent,
     /// The "GPU" is a program on the CPU, and slower than the CPU engine.
@@ -52,6 +58,29 @@ pub struct Verdict {
     pub message: String,
     /// The largest difference between GPU and CPU in the self-check.
     pub max_difference: Option<f32>,
+    /// What the same short run took on both, where that decided.
+    #[cfg(feature = "gpu")]
+    #[serde(flatten)]
+    pub speeds: Option<Speeds>,
+    /// Which variants of its kernels a real GPU runs, and the measurement that says so.
+    #[cfg(feature = "gpu")]
+    pub variants: Option<Selection>,
+}
+
+impl Verdict {
+    fn new(engine: &'static str, reason: Reason, message: String) -> Self {
+        Self {
+            engine,
+            adapter: None,
+            reason,
+            message,
+            max_difference: None,
+            #[cfg(feature = "gpu")]
+            speeds: None,
+            #[cfg(feature = "gpu")]
+            variants: None,
+        }
+    }
 }
 
 /// Runs models: on the GPU or on the CPU.
@@ -72,22 +101,8 @@ pub enum Model {
     Gpu(Box<gpu::Model>),
 }
 
-fn on_cpu(
-    adapter: Option<String>,
-    reason: Reason,
-    message: String,
-    max_difference: Option<f32>,
-) -> (Engine, Verdict) {
-    (
-        Engine::Cpu,
-        Verdict {
-            engine: "cpu",
-            adapter,
-            reason,
-            message,
-            max_difference,
-        },
-    )
+fn on_cpu(reason: Reason, message: String) -> (Engine, Verdict) {
+    (Engine::Cpu, Verdict::new("cpu", reason, message))
 }
 
 impl Engine {
@@ -95,19 +110,12 @@ impl Engine {
     /// absent or wrong leads to the CPU, and the verdict says why.
     pub async fn start(choice: Choice) -> (Self, Verdict) {
         if choice == Choice::Cpu {
-            return on_cpu(
-                None,
-                Reason::Chosen,
-                "The CPU runs the models, as chosen.".into(),
-                None,
-            );
+            return on_cpu(Reason::Chosen, "The CPU runs the models, as chosen.".into());
         }
         #[cfg(not(feature = "gpu"))]
         return on_cpu(
-            None,
             Reason::Absent,
             "The CPU runs the models: this build has no GPU engine.".into(),
-            None,
         );
         // In the browser a device belongs to one thread; natively it is shared.
         #[cfg(feature = "gpu")]
@@ -119,8 +127,7 @@ impl Engine {
                     EngineError::Gpu(cause) => cause,
                     other => other.to_string(),
                 };
-                let message = format!("The CPU runs the models: {cause}.");
-                on_cpu(None, Reason::Absent, message, None)
+                on_cpu(Reason::Absent, format!("The CPU runs the models: {cause}."))
             }
         }
     }
@@ -128,43 +135,25 @@ impl Engine {
     /// Starts on a device that is open already.
     #[cfg(feature = "gpu")]
     pub async fn with_device(device: Arc<Device>, choice: Choice) -> (Self, Verdict) {
-        let adapter = Some(device.description());
         let name = device.description();
-        if choice == Choice::Auto && device.is_software() {
+        let mut verdict = if choice == Choice::Auto && device.is_software() {
             let message = format!(
                 "The CPU runs the models: {name} is itself a program on the CPU, slower than this engine."
             );
-            return on_cpu(adapter, Reason::Software, message, None);
-        }
-        let found = match check::forward(&device, |d_head| device.kernels(d_head)).await {
-            Ok(found) => found,
-            Err(error) => {
+            Verdict::new("cpu", Reason::Software, message)
+        } else {
+            examine(&device, choice).await.unwrap_or_else(|error| {
                 let message = format!("The CPU runs the models: {name} failed the self-check ({error}).");
-                return on_cpu(adapter, Reason::Failed, message, None);
-            }
+                Verdict::new("cpu", Reason::Failed, message)
+            })
         };
-        let largest = found
-            .iter()
-            .map(|difference| difference.largest)
-            .fold(0.0, f32::max);
-        if let Some(wrong) = found.iter().find(|difference| !difference.is_within()) {
-            let message = format!(
-                "The CPU runs the models: in the self-check {name} was off by {:.1e} ({}), {:.0e} is allowed.",
-                wrong.largest, wrong.case, wrong.limit
-            );
-            return on_cpu(adapter, Reason::Differs, message, Some(largest));
-        }
-        let message = format!(
-            "On the GPU: {name} runs the models; in the self-check it agreed with the CPU to {largest:.1e}."
-        );
-        let verdict = Verdict {
-            engine: "gpu",
-            adapter,
-            reason: Reason::Agrees,
-            message,
-            max_difference: Some(largest),
+        verdict.adapter = Some(name);
+        let engine = if verdict.engine == "gpu" {
+            Self::Gpu(device)
+        } else {
+            Self::Cpu
         };
-        (Self::Gpu(device), verdict)
+        (engine, verdict)
     }
 
     /// Loads a model.
@@ -197,6 +186,18 @@ impl Model {
         }
     }
 
+    /// Runs the batch kernel by kernel, and tells what each took; nothing on the CPU.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    #[cfg(feature = "gpu")]
+    pub async fn profile(&mut self, batch: &Batch) -> Result<Option<gpu::Timings>, EngineError> {
+        match self {
+            Self::Cpu(_) | Self::Pooled(_) => Ok(None),
+            Self::Gpu(model) => model.profile(batch).await.map(Some),
+        }
+    }
+
     /// The model's configuration.
     pub fn config(&self) -> &Config {
         match self {
@@ -215,5 +216,102 @@ impl Model {
             #[cfg(feature = "gpu")]
             Self::Gpu(model) => model.set_positions(encoding, window),
         }
+    }
+}
+
+/// Chooses the variants of the GPU's kernels, checks it against the CPU, and measures both where the choice is
+/// automatic.
+///
+/// # Errors
+/// A GPU that failed.
+#[cfg(feature = "gpu")]
+async fn examine(device: &Arc<Device>, choice: Choice) -> Result<Verdict, EngineError> {
+    let name = device.description();
+    // On a program there is nothing to find out: registers win by far, and its slow compiler would have to
+    // translate the others too.
+    let selection = if device.is_software() {
+        None
+    } else {
+        Some(device.choose_variants().await?)
+    };
+    let found = check::forward(device, |d_head| device.kernels(d_head)).await?;
+    let largest = found
+        .iter()
+        .map(|difference| difference.largest)
+        .fold(0.0, f32::max);
+    let mut verdict = if let Some(wrong) = found.iter().find(|difference| !difference.is_within()) {
+        let message = format!(
+            "The CPU runs the models: in the self-check {name} was off by {:.1e} ({}), {:.0e} is allowed.",
+            wrong.largest, wrong.case, wrong.limit
+        );
+        Verdict::new("cpu", Reason::Differs, message)
+    } else {
+        let speeds = match choice {
+            Choice::Auto => Some(Speeds::measure(device).await?),
+            Choice::Cpu | Choice::Gpu => None,
+        };
+        decide(&name, largest, speeds)
+    };
+    verdict.max_difference = Some(largest);
+    verdict.variants = selection;
+    Ok(verdict)
+}
+
+/// The engine for a GPU that agrees with the CPU to `largest`: the faster one, where both were measured.
+#[cfg(feature = "gpu")]
+fn decide(name: &str, largest: f32, speeds: Option<Speeds>) -> Verdict {
+    let agreed = format!("in the self-check it agreed with the CPU to {largest:.1e}");
+    let mut verdict = match speeds {
+        None => Verdict::new(
+            "gpu",
+            Reason::Agrees,
+            format!("On the GPU: {name} runs the models; {agreed}."),
+        ),
+        Some(measured @ Speeds { cpu_ms, gpu_ms }) if measured.gpu_is_faster() => Verdict::new(
+            "gpu",
+            Reason::Faster,
+            format!(
+                "On the GPU: {name} runs the models; a short run took it {gpu_ms} ms, and the CPU {cpu_ms} ms; {agreed}."
+            ),
+        ),
+        Some(Speeds { cpu_ms, gpu_ms }) => Verdict::new(
+            "cpu",
+            Reason::Slower,
+            format!("The CPU runs the models: a short run took it {cpu_ms} ms, and {name} {gpu_ms} ms."),
+        ),
+    };
+    verdict.speeds = speeds;
+    verdict
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::*;
+
+    fn decided(cpu_ms: f64, gpu_ms: f64) -> Verdict {
+        decide("Some GPU", 1e-6, Some(Speeds { cpu_ms, gpu_ms }))
+    }
+
+    #[test]
+    fn the_faster_engine_is_chosen_and_both_times_are_told() {
+        let fast = decided(20.5, 3.1);
+        assert_eq!((fast.engine, fast.reason), ("gpu", Reason::Faster));
+        let slow = decided(3.1, 20.5);
+        assert_eq!((slow.engine, slow.reason), ("cpu", Reason::Slower));
+        for verdict in [fast, slow] {
+            for part in ["3.1 ms", "20.5 ms", "Some GPU"] {
+                assert!(verdict.message.contains(part), "{}", verdict.message);
+            }
+            let json = serde_json::to_value(&verdict).unwrap();
+            assert!(json["cpu_ms"].is_f64() && json["gpu_ms"].is_f64(), "{json}");
+        }
+        assert_eq!(decided(5.0, 5.0).engine, "cpu");
+    }
+
+    #[test]
+    fn without_a_measurement_the_gpu_runs_as_asked() {
+        let verdict = decide("Some GPU", 1e-6, None);
+        assert_eq!((verdict.engine, verdict.reason), ("gpu", Reason::Agrees));
+        assert!(verdict.speeds.is_none());
     }
 }

@@ -7,9 +7,15 @@ pub mod cpu;
 pub mod gpu;
 
 mod batch;
+#[cfg(feature = "gpu")]
+mod clock;
 mod dispatch;
 mod pool;
+#[cfg(feature = "gpu")]
+mod speed;
 
 pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
 pub use dispatch::{Choice, Engine, Model, Reason, Verdict};
 pub use pool::{Computing, Pool, Pooled};
+#[cfg(feature = "gpu")]
+pub use speed::Speeds;

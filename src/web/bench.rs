@@ -70,6 +70,21 @@ impl Bench {
         })
     }
 
+    /// Runs `tokens` as [`run`](Self::run) does, kernel by kernel, and returns JSON `{"by_timestamps",
+    /// "kernels": [{"kernel", "dispatches", "ms"}, …]}`; null on the CPU.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn profile(
+        &mut self,
+        tokens: Vec<u32>,
+        windows: usize,
+        length: usize,
+    ) -> Result<String, JsError> {
+        let batch = Batch::new(tokens, windows, length)?;
+        Ok(serde_json::to_string(&self.model.profile(&batch).await?)?)
+    }
+
     /// What runs, in one sentence.
     pub fn engine(&self) -> String {
         self.engine.clone()

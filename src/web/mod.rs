@@ -24,3 +24,11 @@ use wasm_bindgen::prelude::*;
 fn start() {
     console_error_panic_hook::set_once();
 }
+
+#[cfg(feature = "laboratory")]
+#[wasm_bindgen]
+extern "C" {
+    /// Milliseconds; in a worker there is no window to ask.
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    pub(crate) fn now_ms() -> f64;
+}

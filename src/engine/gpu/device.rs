@@ -1,4 +1,4 @@
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Variants};
 use crate::engine::EngineError;
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ pub struct Device {
     info: wgpu::AdapterInfo,
     /// The first error that no error scope caught, or why the device was lost.
     failure: Arc<Mutex<Option<String>>>,
-    /// The kernels that were compiled, by the width of a head: models of one shape share them.
+    /// The kernels by the width of a head: models of one shape share them.
     compiled: Mutex<Vec<(usize, Arc<Kernels>)>>,
 }
 
@@ -49,6 +49,7 @@ impl Device {
         };
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("longview"),
+            required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
             required_limits: limits,
             ..Default::default()
         };
@@ -108,17 +109,35 @@ impl Device {
         }
     }
 
-    /// The kernels for heads of width `d_head`, compiled once.
+    /// The kernels for heads of width `d_head`; each is compiled once.
     pub fn kernels(&self, d_head: usize) -> Arc<Kernels> {
         let Ok(mut compiled) = self.compiled.lock() else {
-            return Arc::new(Kernels::new(self, d_head));
+            return Arc::new(Kernels::new(&self.device, d_head));
         };
         if let Some((_, kernels)) = compiled.iter().find(|(width, _)| *width == d_head) {
             return kernels.clone();
         }
-        let kernels = Arc::new(Kernels::new(self, d_head));
+        let kernels = match compiled.first() {
+            Some((_, others)) => others.for_heads(d_head),
+            None => Kernels::new(&self.device, d_head),
+        };
+        let kernels = Arc::new(kernels);
         compiled.push((d_head, kernels.clone()));
         kernels
+    }
+
+    /// Has [`kernels`](Self::kernels) give these variants from now on.
+    pub fn set_variants(&self, variants: Variants) {
+        if let Ok(mut compiled) = self.compiled.lock() {
+            for (_, kernels) in compiled.iter_mut() {
+                *kernels = Arc::new(kernels.with_variants(variants));
+            }
+        }
+    }
+
+    /// Whether the GPU can tell when a pass begins and ends.
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
     /// The largest buffer that a kernel can see, in bytes.
@@ -146,21 +165,47 @@ impl Device {
         buffer
     }
 
-    /// Waits for the buffer, which was made to be mapped, and reads it.
+    /// Waits until all that was submitted is done.
+    ///
+    /// # Errors
+    /// A device that was lost.
+    pub(super) async fn idle(&self) -> Result<(), EngineError> {
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        self.queue.on_submitted_work_done(move || {
+            // The receiver is gone only if nobody waits any more.
+            let _ = sender.send(());
+        });
+        self.poll()?;
+        receiver
+            .await
+            .map_err(|error| EngineError::Gpu(format!("waiting failed ({error})")))?;
+        self.check()
+    }
+
+    /// Waits for the GPU natively; in the browser polling does nothing and the event loop calls back.
+    fn poll(&self) -> Result<(), EngineError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| EngineError::Gpu(error.to_string()))?;
+        Ok(())
+    }
+
+    /// Waits for the buffer, which was made to be mapped, and reads its values.
     ///
     /// # Errors
     /// A mapping that failed, as it does on a lost device.
-    pub(super) async fn read(&self, buffer: &wgpu::Buffer) -> Result<Vec<f32>, EngineError> {
+    pub(super) async fn read<T, const BYTES: usize>(
+        &self,
+        buffer: &wgpu::Buffer,
+        value: fn([u8; BYTES]) -> T,
+    ) -> Result<Vec<T>, EngineError> {
         let (sender, receiver) = futures_channel::oneshot::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |result| {
             // The receiver is gone only if the forward was given up.
             let _ = sender.send(result);
         });
-        // In the browser polling does nothing and the event loop calls back.
-        #[cfg(not(target_arch = "wasm32"))]
-        self.device
-            .poll(wgpu::PollType::wait_indefinitely())
-            .map_err(|error| EngineError::Gpu(error.to_string()))?;
+        self.poll()?;
         let failed = |error: String| EngineError::Gpu(format!("reading back failed ({error})"));
         receiver
             .await
@@ -170,12 +215,8 @@ impl Device {
             let view = buffer
                 .get_mapped_range(..)
                 .map_err(|error| failed(error.to_string()))?;
-            // The mapping need not be aligned to four bytes.
-            view.as_chunks()
-                .0
-                .iter()
-                .map(|&bytes| f32::from_le_bytes(bytes))
-                .collect()
+            // The mapping need not be aligned to the values.
+            view.as_chunks().0.iter().map(|&bytes| value(bytes)).collect()
         };
         buffer.unmap();
         Ok(values)

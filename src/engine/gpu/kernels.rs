@@ -1,33 +1,11 @@
-use super::device::Device;
+use super::layout::vectors;
 use super::recorder::{Recorder, grid};
 use super::scores::Inputs;
-use crate::encoding::Pairing;
+use super::source::{SHADERS, Source, attention_queries, linear_tile};
 use crate::engine::cpu::attention::Sizes;
-use std::ops::Range;
+use serde::Serialize;
+use std::sync::{Arc, OnceLock};
 use wgpu::Buffer;
-
-/// The WGSL of every kernel, by the name of its twin.
-pub const SHADERS: &[(&str, &str)] = &[
-    ("embed", include_str!("shaders/embed.wgsl")),
-    ("layer_norm", include_str!("shaders/layer_norm.wgsl")),
-    ("linear", include_str!("shaders/linear.wgsl")),
-    ("copy_qk", include_str!("shaders/copy_qk.wgsl")),
-    ("smear", include_str!("shaders/smear.wgsl")),
-    ("rotate", include_str!("shaders/rotate.wgsl")),
-    ("attention", include_str!("shaders/attention.wgsl")),
-    ("nll", include_str!("shaders/nll.wgsl")),
-    (
-        "capture_attention",
-        include_str!("shaders/capture_attention.wgsl"),
-    ),
-    ("capture_profile", include_str!("shaders/capture_profile.wgsl")),
-];
-
-/// The line of attention.wgsl that the width of a head is written to.
-const VECTORS: &str = "const VECTORS: u32 = 6u;";
-
-/// Threads of a workgroup of capture_attention.wgsl.
-const CAPTURE_THREADS: usize = 64;
 
 /// What follows a linear layer, in the same dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,115 +15,125 @@ pub enum Then {
     Residual = 1,
     Gelu = 2,
     GeluTanh = 3,
+    /// The outputs are logits; a part of their softmax is kept instead of them.
+    Loss = 4,
 }
 
-/// The compute pipelines. Each method records one dispatch; names and arguments are those of the CPU
-/// twins.
+/// How a kernel that exists twice goes about its work; which is faster depends on the adapter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Each thread reads what it needs and keeps much of it in registers.
+    #[default]
+    Registers,
+    /// A workgroup's threads load tiles into memory that they share.
+    Tiles,
+}
+
+/// The variants in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Variants {
+    pub linear: Variant,
+    pub attention: Variant,
+}
+
+/// The compute pipelines, each compiled when it is first recorded. Each method records a kernel's dispatch;
+/// names and arguments are those of the CPU twins.
 #[derive(Clone)]
 pub struct Kernels {
-    embed: wgpu::ComputePipeline,
-    layer_norm: wgpu::ComputePipeline,
-    linear: wgpu::ComputePipeline,
-    copy_qk: wgpu::ComputePipeline,
-    smear: wgpu::ComputePipeline,
-    rotate: wgpu::ComputePipeline,
-    attention: wgpu::ComputePipeline,
-    nll: wgpu::ComputePipeline,
-    capture_attention: wgpu::ComputePipeline,
-    capture_profile: wgpu::ComputePipeline,
+    device: wgpu::Device,
+    /// Vectors of four in a head.
+    vectors: usize,
+    variants: Variants,
+    /// In the order of [`SHADERS`].
+    pipelines: Vec<Arc<OnceLock<wgpu::ComputePipeline>>>,
 }
 
-/// The outputs of a linear layer padded to whole threads of 8, as its weight and bias are laid out.
-pub fn padded(outputs: usize) -> usize {
-    outputs.next_multiple_of(8)
-}
-
-/// A weight `[outputs][inputs]` transposed to `[inputs][padded outputs]`, as linear.wgsl reads it.
-pub fn transposed(weight: &[f32], inputs: usize) -> Vec<f32> {
-    let outputs = weight.len() / inputs;
-    let width = padded(outputs);
-    let mut data = vec![0.0; inputs * width];
-    for (output, row) in weight.chunks_exact(inputs).enumerate() {
-        for (input, value) in row.iter().enumerate() {
-            data[input * width + output] = *value;
-        }
-    }
-    data
-}
-
-/// Compiles one kernel for heads of width `d_head`.
-fn pipeline(
-    device: &Device,
-    d_head: usize,
-    name: &str,
-    alter: impl FnOnce(String) -> String,
-) -> wgpu::ComputePipeline {
-    let source = SHADERS
-        .iter()
-        .find(|(of, _)| *of == name)
-        .map_or("", |(_, source)| source);
-    let source = source.replace(VECTORS, &format!("const VECTORS: u32 = {}u;", d_head.div_ceil(4)));
-    let module = device.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(name),
-        source: wgpu::ShaderSource::Wgsl(alter(source).into()),
+/// Compiles a kernel from its template.
+fn compile(device: &wgpu::Device, source: &Source, template: &str, vectors: usize) -> wgpu::ComputePipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(source.name),
+        source: wgpu::ShaderSource::Wgsl(source.expand(template, vectors).into()),
     });
-    device
-        .device
-        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: None,
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: Default::default(),
-            cache: None,
-        })
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(source.name),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
 }
 
 impl Kernels {
-    /// Compiles the kernels for heads of width `d_head`.
-    pub fn new(device: &Device, d_head: usize) -> Self {
-        let pipeline = |name: &str| pipeline(device, d_head, name, |source| source);
+    /// Kernels for heads of width `d_head`.
+    pub(super) fn new(device: &wgpu::Device, d_head: usize) -> Self {
         Self {
-            embed: pipeline("embed"),
-            layer_norm: pipeline("layer_norm"),
-            linear: pipeline("linear"),
-            copy_qk: pipeline("copy_qk"),
-            smear: pipeline("smear"),
-            rotate: pipeline("rotate"),
-            attention: pipeline("attention"),
-            nll: pipeline("nll"),
-            capture_attention: pipeline("capture_attention"),
-            capture_profile: pipeline("capture_profile"),
+            device: device.clone(),
+            vectors: vectors(d_head),
+            variants: Variants::default(),
+            pipelines: SHADERS.iter().map(|_| Arc::default()).collect(),
         }
     }
 
-    /// These, with one made of another source: for tests that break a kernel.
-    pub fn altered(
-        &self,
-        device: &Device,
-        d_head: usize,
-        name: &str,
-        alter: impl FnOnce(String) -> String,
-    ) -> Self {
+    /// These for heads of another width; all that do not depend on it are shared.
+    pub fn for_heads(&self, d_head: usize) -> Self {
         let mut kernels = self.clone();
-        let place = match name {
-            "embed" => &mut kernels.embed,
-            "layer_norm" => &mut kernels.layer_norm,
-            "linear" => &mut kernels.linear,
-            "copy_qk" => &mut kernels.copy_qk,
-            "smear" => &mut kernels.smear,
-            "rotate" => &mut kernels.rotate,
-            "attention" => &mut kernels.attention,
-            "nll" => &mut kernels.nll,
-            "capture_attention" => &mut kernels.capture_attention,
-            _ => &mut kernels.capture_profile,
-        };
-        *place = pipeline(device, d_head, name, alter);
+        if kernels.vectors != vectors(d_head) {
+            kernels.vectors = vectors(d_head);
+            for (pipeline, source) in kernels.pipelines.iter_mut().zip(SHADERS) {
+                if source.depends_on_heads() {
+                    *pipeline = Arc::default();
+                }
+            }
+        }
         kernels
     }
 
-    /// `out[rows][d] = embedding[token] · scale + table[row mod length]`; `has_table` tells whether `table`
-    /// is one.
+    /// These with other variants in use.
+    pub fn with_variants(&self, variants: Variants) -> Self {
+        Self {
+            variants,
+            ..self.clone()
+        }
+    }
+
+    /// The variants in use.
+    pub fn variants(&self) -> Variants {
+        self.variants
+    }
+
+    /// These, with one made of another template: for tests that break a kernel.
+    pub fn altered(&self, name: &str, alter: impl FnOnce(String) -> String) -> Self {
+        let mut kernels = self.clone();
+        let mut places = SHADERS.iter().zip(&mut kernels.pipelines);
+        if let Some((source, place)) = places.find(|(source, _)| source.name == name) {
+            let template = alter(source.template());
+            let pipeline = compile(&self.device, source, &template, self.vectors);
+            *place = Arc::new(OnceLock::from(pipeline));
+        }
+        kernels
+    }
+
+    fn pipeline(&self, name: &str) -> &wgpu::ComputePipeline {
+        let index = SHADERS.iter().position(|source| source.name == name).unwrap_or(0);
+        let source = &SHADERS[index];
+        self.pipelines[index].get_or_init(|| compile(&self.device, source, &source.template(), self.vectors))
+    }
+
+    /// Records the dispatch of a kernel.
+    pub(super) fn add<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        name: &str,
+        parameters: &[u32],
+        buffers: &[&'a Buffer],
+        groups: [u32; 3],
+    ) {
+        to.add(name, self.pipeline(name), parameters, buffers, groups);
+    }
+
+    /// `out[rows][d] = embedding[token] · scale + table[row mod length]`.
     #[allow(clippy::too_many_arguments)]
     pub fn embed<'a>(
         &'a self,
@@ -154,129 +142,126 @@ impl Kernels {
         scale: f32,
         tokens: &'a Buffer,
         embedding: &'a Buffer,
-        table: &'a Buffer,
-        has_table: bool,
+        table: Option<&'a Buffer>,
         out: &'a Buffer,
     ) {
-        let parameters = [
-            rows as u32,
-            length as u32,
-            d as u32,
-            has_table.into(),
-            scale.to_bits(),
-        ];
-        to.add(
-            &self.embed,
-            &parameters,
-            &[tokens, embedding, table, out],
-            grid((rows * d).div_ceil(64)),
-        );
+        let [rows_word, length, d] = [rows, length, vectors(d)].map(|size| size as u32);
+        let parameters = [rows_word, length, d, table.is_some().into(), scale.to_bits()];
+        let table = table.unwrap_or(embedding);
+        let groups = grid((rows * d as usize).div_ceil(64));
+        self.add(to, "embed", &parameters, &[tokens, embedding, table, out], groups);
     }
 
     /// Normalises rows of `d`; a layer without a bias has zeros for it.
-    #[allow(clippy::too_many_arguments)]
     pub fn layer_norm<'a>(
         &'a self,
         to: &mut Recorder<'a>,
         (rows, d): (usize, usize),
         epsilon: f32,
         x: &'a Buffer,
-        weight: &'a Buffer,
-        bias: &'a Buffer,
+        [weight, bias]: &'a [Buffer; 2],
         out: &'a Buffer,
     ) {
-        let parameters = [rows as u32, d as u32, epsilon.to_bits()];
-        to.add(&self.layer_norm, &parameters, &[x, weight, bias, out], grid(rows));
+        let parameters = [rows as u32, d as u32, vectors(d) as u32, epsilon.to_bits()];
+        let groups = grid(rows.div_ceil(32));
+        self.add(to, "layer_norm", &parameters, &[x, weight, bias, out], groups);
     }
 
-    /// `out[rows][outputs] = x[rows][inputs] · weight + bias`, then what `then` says; `weight` is
-    /// [`transposed`], `bias` is [`padded`].
-    #[allow(clippy::too_many_arguments)]
+    /// `out[rows][outputs] = x[rows][inputs] · weight + bias`, then what `then` says; `weight` is laid out by
+    /// [`blocks`](super::layout::blocks).
     pub fn linear<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        sizes: (usize, usize, usize),
+        then: Then,
+        x: &'a Buffer,
+        layer: &'a [Buffer; 2],
+        out: &'a Buffer,
+    ) {
+        // A binding must be there even where nobody looks at the targets.
+        self.product(to, sizes, then, x, layer, x, out);
+    }
+
+    /// `out[rows][3]`: the largest logit, the sum of exponentials, the target's logit. The logits themselves
+    /// are never written; `softmax` is `[rows][loss_parts][4]`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn loss<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        (rows, d, vocabulary): (usize, usize, usize),
+        hidden: &'a Buffer,
+        layer: &'a [Buffer; 2],
+        targets: &'a Buffer,
+        softmax: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        self.product(
+            to,
+            (rows, d, vocabulary),
+            Then::Loss,
+            hidden,
+            layer,
+            targets,
+            softmax,
+        );
+        self.nll(to, (rows, self.loss_parts(vocabulary)), softmax, out);
+    }
+
+    /// Parts that the softmax over a vocabulary is computed in.
+    pub fn loss_parts(&self, vocabulary: usize) -> usize {
+        let panels = vectors(vocabulary);
+        match self.variants.linear {
+            Variant::Registers => panels.div_ceil(linear_tile("linear").1),
+            Variant::Tiles => panels.div_ceil(16) * 8,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn product<'a>(
         &'a self,
         to: &mut Recorder<'a>,
         (rows, inputs, outputs): (usize, usize, usize),
         then: Then,
         x: &'a Buffer,
-        weight: &'a Buffer,
-        bias: &'a Buffer,
+        [weight, bias]: &'a [Buffer; 2],
+        targets: &'a Buffer,
         out: &'a Buffer,
     ) {
-        let panels = padded(outputs) / 4;
-        let parameters = [
-            rows as u32,
-            inputs as u32,
-            outputs as u32,
-            panels as u32,
-            then as u32,
-        ];
-        let groups = [(panels / 2).div_ceil(8) as u32, rows.div_ceil(64) as u32, 1];
-        to.add(&self.linear, &parameters, &[x, weight, bias, out], groups);
-    }
-
-    /// `out[rows][2 · d_model]`, the queries and keys of `qkv[rows][3 · d_model]`.
-    pub fn copy_qk<'a>(&'a self, to: &mut Recorder<'a>, sizes: &Sizes, qkv: &'a Buffer, out: &'a Buffer) {
-        let (rows, d_model) = (sizes.rows(), sizes.d_model());
+        let (name, groups) = match self.variants.linear {
+            Variant::Registers => {
+                let (of_rows, of_panels) = linear_tile("linear");
+                let threads = [vectors(outputs).div_ceil(of_panels), rows.div_ceil(of_rows)];
+                ("linear", [threads[0].div_ceil(8), threads[1].div_ceil(4), 1])
+            }
+            Variant::Tiles => (
+                "linear_tiles",
+                [vectors(outputs).div_ceil(16), rows.div_ceil(64), 1],
+            ),
+        };
+        let [rows, parts] = [rows, self.loss_parts(outputs)].map(|size| size as u32);
+        let [in_vectors, out_vectors] = [inputs, outputs].map(|size| vectors(size) as u32);
         to.add(
-            &self.copy_qk,
-            &[rows as u32, d_model as u32],
-            &[qkv, out],
-            grid((rows * 2 * d_model).div_ceil(64)),
+            &format!("{name} {inputs} × {outputs}"),
+            self.pipeline(name),
+            &[rows, in_vectors, out_vectors, then as u32, parts],
+            &[x, weight, bias, targets, out],
+            groups.map(|count| count as u32),
         );
     }
 
-    /// Mixes the keys of `qkv[rows][3 · d_model]` with those before them, by the shares `share[H]`; `before` is
-    /// what [`copy_qk`](Self::copy_qk) made of it.
-    pub fn smear<'a>(
+    /// `out[rows][3]` of `softmax[rows][parts][4]`, as [`loss`](Self::loss) says.
+    fn nll<'a>(
         &'a self,
         to: &mut Recorder<'a>,
-        before: &'a Buffer,
-        share: &'a Buffer,
-        sizes: &Sizes,
-        qkv: &'a Buffer,
+        (rows, parts): (usize, usize),
+        softmax: &'a Buffer,
+        out: &'a Buffer,
     ) {
-        let rows = sizes.rows();
-        let parameters = [rows, sizes.length, sizes.heads, sizes.d_head].map(|size| size as u32);
-        to.add(
-            &self.smear,
-            &parameters,
-            &[before, share, qkv],
-            grid((rows * sizes.d_model()).div_ceil(64)),
-        );
-    }
-
-    /// Turns q and k in place, by cosines and sines of queries and of keys; rows of `qk[rows][width]` begin
-    /// with them.
-    #[allow(clippy::too_many_arguments)]
-    pub fn rotate<'a>(
-        &'a self,
-        to: &mut Recorder<'a>,
-        sizes: &Sizes,
-        (pairing, pairs): (Pairing, usize),
-        [[cos, sin], [key_cos, key_sin]]: [&'a [Buffer; 2]; 2],
-        qk: &'a Buffer,
-        width: usize,
-    ) {
-        let rows = sizes.rows();
-        let interleaved = usize::from(pairing == Pairing::Interleaved);
-        let Sizes {
-            length,
-            heads,
-            d_head,
-            ..
-        } = *sizes;
-        let parameters = [rows, length, heads, d_head, pairs, interleaved, width].map(|size| size as u32);
-        let count = rows * 2 * heads * pairs;
-        to.add(
-            &self.rotate,
-            &parameters,
-            &[cos, sin, key_cos, key_sin, qk],
-            grid(count.div_ceil(64)),
-        );
+        let groups = grid(rows.div_ceil(32));
+        self.add(to, "nll", &[rows as u32, parts as u32], &[softmax, out], groups);
     }
 
     /// `out[rows][d_model]`, and `softmax[rows][H]`: the largest score and the sum of exponentials.
-    #[allow(clippy::too_many_arguments)]
     pub fn attention<'a>(
         &'a self,
         to: &mut Recorder<'a>,
@@ -285,85 +270,16 @@ impl Kernels {
         out: &'a Buffer,
         softmax: &'a Buffer,
     ) {
-        let groups = [
-            sizes.length.div_ceil(64) as u32,
-            (sizes.windows * sizes.heads) as u32,
-            1,
-        ];
+        let (name, queries) = match (self.variants.attention, inputs.far) {
+            (Variant::Registers, None) => ("attention", 32 * attention_queries(self.vectors)),
+            (Variant::Registers, Some(_)) => ("attention_far", 32 * attention_queries(self.vectors)),
+            (Variant::Tiles, _) => ("attention_tiles", 64),
+        };
+        let groups = [sizes.length.div_ceil(queries), sizes.windows * sizes.heads, 1];
         let [qkv, bias, far_qk] = inputs.buffers();
-        to.add(
-            &self.attention,
-            &inputs.words(sizes),
-            &[qkv, bias, far_qk, out, softmax],
-            groups,
-        );
-    }
-
-    /// `out[rows][3]`: the largest logit, the sum of exponentials, the target's logit.
-    pub fn nll<'a>(
-        &'a self,
-        to: &mut Recorder<'a>,
-        (rows, vocabulary): (usize, usize),
-        logits: &'a Buffer,
-        targets: &'a Buffer,
-        out: &'a Buffer,
-    ) {
-        to.add(
-            &self.nll,
-            &[rows as u32, vocabulary as u32],
-            &[logits, targets, out],
-            grid(rows),
-        );
-    }
-
-    /// The first window's attention of some heads, to `out` from value `start` on, `[heads][side][side]`.
-    #[allow(clippy::too_many_arguments)]
-    pub fn capture_attention<'a>(
-        &'a self,
-        to: &mut Recorder<'a>,
-        inputs: Inputs<'a>,
-        sizes: &Sizes,
-        (heads, side, start): (Range<usize>, usize, usize),
-        softmax: &'a Buffer,
-        out: &'a Buffer,
-    ) {
-        let mut parameters = inputs.words(sizes).to_vec();
-        let [qkv, bias, far_qk] = inputs.buffers();
-        // As many of a workgroup's threads a cell as it has pairs of query and key.
-        let pairs = (sizes.length / side).pow(2);
-        let share = (pairs + 1).next_power_of_two() / 2;
-        let share = share.clamp(1, CAPTURE_THREADS);
-        parameters.extend([heads.start, side, start, share].map(|word| word as u32));
-        let columns = side.div_ceil(CAPTURE_THREADS / share);
-        to.add(
-            &self.capture_attention,
-            &parameters,
-            &[qkv, bias, far_qk, softmax, out],
-            [columns, side, heads.len()].map(|count| count as u32),
-        );
-    }
-
-    /// The first window's mean attention by distance, to `out` from value `start` on, `[H][T]`, and the mean
-    /// of −p ln p by distance, from value `entropy` on.
-    #[allow(clippy::too_many_arguments)]
-    pub fn capture_profile<'a>(
-        &'a self,
-        to: &mut Recorder<'a>,
-        inputs: Inputs<'a>,
-        sizes: &Sizes,
-        (start, entropy): (usize, usize),
-        softmax: &'a Buffer,
-        out: &'a Buffer,
-    ) {
-        let mut parameters = inputs.words(sizes).to_vec();
-        let [qkv, bias, far_qk] = inputs.buffers();
-        parameters.extend([start as u32, entropy as u32]);
-        let groups = [sizes.length.div_ceil(64) as u32, sizes.heads as u32, 1];
-        to.add(
-            &self.capture_profile,
-            &parameters,
-            &[qkv, bias, far_qk, softmax, out],
-            groups,
-        );
+        let buffers = [qkv, bias, out, softmax, far_qk];
+        let used = if name == "attention" { 4 } else { 5 };
+        let groups = groups.map(|count| count as u32);
+        self.add(to, name, &inputs.words(sizes), &buffers[..used], groups);
     }
 }

@@ -3,21 +3,34 @@
 //! A forward is one encoder, one pass, one submit; everything stays on the GPU until one small readback.
 //! Tables are computed on the CPU in f64 and uploaded: WGSL promises neither exact sines nor infinities.
 
+// In the browser a device belongs to one thread; natively it is shared.
+#![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
+
+mod captures;
 pub mod check;
+mod choose;
 mod device;
 mod kernels;
+mod keys;
+mod layout;
 mod model;
 mod plan;
+mod profile;
 mod recorder;
 mod scores;
+mod source;
 mod tables;
 #[cfg(feature = "checks")]
 mod trial;
+mod uploaded;
 
+pub use choose::{Selection, VariantTimes};
 pub use device::Device;
-pub use kernels::{Kernels, SHADERS, Then};
+pub use kernels::{Kernels, Then, Variant, Variants};
 pub use model::Model;
+pub use profile::{Timing, Timings};
 pub use recorder::{Recorded, Recorder};
 pub use scores::{FarInputs, Inputs};
+pub use source::{SHADERS, Source};
 #[cfg(feature = "checks")]
 pub use trial::Trial;

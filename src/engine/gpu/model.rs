@@ -1,17 +1,19 @@
 use super::device::Device;
-use super::kernels::{Kernels, padded, transposed};
+use super::kernels::Kernels;
 use super::plan::Plan;
+use super::profile::Timings;
+use super::uploaded::Uploaded;
 use crate::encoding::{Encoding, Window};
 use crate::engine::cpu::TablesF32;
-use crate::engine::cpu::parameters::{self, Linear, Norm, Parameters};
-use crate::engine::cpu::smear::shares;
+use crate::engine::cpu::parameters::{self, Parameters};
 use crate::engine::{Batch, Captures, EngineError, Output, Profile, Raster, Thumbnails};
 use crate::model::{Config, Weights};
 use std::sync::Arc;
-use wgpu::Buffer;
 
-/// Plans that are kept for shapes of batches that may come again.
+/// Plans that are kept for shapes of batches that may come again, at most.
 const PLANS_KEPT: usize = 3;
+/// Plans are given up, the longest unused first, until no more than this is held by the others.
+const PLANS_KEPT_BYTES: u64 = 128 << 20;
 
 /// A model that runs on the GPU.
 pub struct Model {
@@ -23,83 +25,6 @@ pub struct Model {
     uploaded: Uploaded,
     /// The last used comes last.
     plans: Vec<Plan>,
-}
-
-/// The weights on the GPU; pairs are weight and bias.
-pub struct Uploaded {
-    /// `[V][d_model]`
-    pub embedding: Buffer,
-    pub layers: Vec<UploadedLayer>,
-    pub final_norm: [Buffer; 2],
-    pub output: [Buffer; 2],
-}
-
-pub struct UploadedLayer {
-    pub attention_norm: [Buffer; 2],
-    pub qkv: [Buffer; 2],
-    /// The shares by which keys are smeared, `[H]`.
-    pub smear: Option<Buffer>,
-    pub out: [Buffer; 2],
-    pub mlp_norm: [Buffer; 2],
-    pub up: [Buffer; 2],
-    pub down: [Buffer; 2],
-}
-
-impl Uploaded {
-    fn new(device: &Device, config: &Config, parameters: &Parameters) -> Self {
-        let norm = |norm: Norm| {
-            let zeros = vec![0.0; norm.weight.len()];
-            [
-                device.upload("norm", norm.weight),
-                device.upload("norm bias", norm.bias.unwrap_or(&zeros)),
-            ]
-        };
-        let linear = |linear: Linear, inputs: usize| {
-            let outputs = linear.weight.len() / inputs;
-            let mut bias = linear.bias.map_or(vec![0.0; outputs], <[f32]>::to_vec);
-            bias.resize(padded(outputs), 0.0);
-            [
-                device.upload("linear", &transposed(linear.weight, inputs)),
-                device.upload("linear bias", &bias),
-            ]
-        };
-        let d = config.d_model;
-        let layers = parameters.layers.iter().map(|layer| UploadedLayer {
-            attention_norm: norm(layer.attention_norm),
-            qkv: linear(layer.qkv, d),
-            smear: layer.smear.map(|raw| device.upload("smear", &shares(raw))),
-            out: linear(layer.out, d),
-            mlp_norm: norm(layer.mlp_norm),
-            up: linear(layer.up, d),
-            down: linear(layer.down, config.d_ff),
-        });
-        Self {
-            embedding: device.upload("embedding", parameters.token_embedding),
-            layers: layers.collect(),
-            final_norm: norm(parameters.final_norm),
-            output: linear(parameters.output, d),
-        }
-    }
-
-    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        let layers = self.layers.iter().flat_map(|layer| {
-            let UploadedLayer {
-                attention_norm,
-                qkv,
-                smear: _,
-                out,
-                mlp_norm,
-                up,
-                down,
-            } = layer;
-            [attention_norm, qkv, out, mlp_norm, up, down]
-        });
-        layers
-            .chain([&self.final_norm, &self.output])
-            .flatten()
-            .chain(self.layers.iter().filter_map(|layer| layer.smear.as_ref()))
-            .chain([&self.embedding])
-    }
 }
 
 impl Model {
@@ -156,19 +81,7 @@ impl Model {
         self.device.check()?;
         batch.check_vocabulary(self.config.vocabulary)?;
         captures.check(&self.config)?;
-        match self.plans.iter().position(|plan| plan.fits(batch, captures)) {
-            Some(index) => {
-                let plan = self.plans.remove(index);
-                self.plans.push(plan);
-            }
-            None => {
-                let plan = self.plan(batch, captures).await?;
-                if self.plans.len() >= PLANS_KEPT {
-                    self.plans.remove(0);
-                }
-                self.plans.push(plan);
-            }
-        }
+        self.prepare(batch, captures).await?;
         let Some(plan) = self.plans.last() else {
             return Ok(Output::default());
         };
@@ -204,6 +117,47 @@ impl Model {
             thumbnails,
             profile,
         })
+    }
+
+    /// Makes sure that the last plan fits: one that is kept, or a new one.
+    async fn prepare(&mut self, batch: &Batch, captures: &Captures) -> Result<(), EngineError> {
+        if let Some(index) = self.plans.iter().position(|plan| plan.fits(batch, captures)) {
+            let plan = self.plans.remove(index);
+            self.plans.push(plan);
+            return Ok(());
+        }
+        // Before the new one is made: the GPU may not have room for both.
+        while self.plans.len() >= PLANS_KEPT
+            || self.plans.iter().map(Plan::bytes).sum::<u64>() > PLANS_KEPT_BYTES
+        {
+            self.plans.remove(0);
+        }
+        let plan = self.plan(batch, captures).await?;
+        self.plans.push(plan);
+        Ok(())
+    }
+
+    /// What the model holds on the GPU once it has run a batch of that shape, in bytes: its weights, and all
+    /// that it keeps for this and other shapes.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub async fn memory_bytes(&mut self, batch: &Batch, captures: &Captures) -> Result<u64, EngineError> {
+        self.prepare(batch, captures).await?;
+        let weights: u64 = self.uploaded.buffers().map(wgpu::Buffer::size).sum();
+        Ok(weights + self.plans.iter().map(Plan::bytes).sum::<u64>())
+    }
+
+    /// Runs the batch kernel by kernel, and tells what each took.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub async fn profile(&mut self, batch: &Batch) -> Result<Timings, EngineError> {
+        self.forward(batch, &Captures::default()).await?;
+        match self.plans.last() {
+            Some(plan) => plan.profile(&self.device).await,
+            None => Ok(Timings::default()),
+        }
     }
 
     /// Makes a plan, and waits for what the GPU says of its buffers and pipelines: after an out-of-memory

@@ -1,9 +1,12 @@
 use super::device::Device;
 use super::kernels::{Kernels, Then};
-use super::model::Uploaded;
+use super::layout::{padded, padded_sizes};
+use super::profile::Timings;
 use super::recorder::{Recorded, Recorder};
 use super::tables::UploadedTables;
+use super::uploaded::{Uploaded, UploadedLayer};
 use crate::engine::cpu::TablesF32;
+use crate::engine::cpu::attention::Sizes;
 use crate::engine::cpu::model::sizes;
 use crate::engine::{Batch, Captures, EngineError, RASTER_SIDE_MAX};
 use crate::model::{Activation, Config};
@@ -20,9 +23,190 @@ pub struct Plan {
     /// What is read back: losses `[rows][3]`, then raster, thumbnails and profile where they were asked for.
     results: Vec<(Buffer, u64)>,
     staging: Buffer,
-    /// All other buffers, to be destroyed with the plan.
-    others: Vec<Buffer>,
+    streams: Streams,
     tables: UploadedTables,
+}
+
+/// What flows through the layers. Each buffer holds several things, one after the other, so that long windows
+/// take little memory.
+struct Streams {
+    /// The residual stream, `[rows][d_model]`.
+    x: Buffer,
+    /// Normed, or attended.
+    narrow: Buffer,
+    /// Queries, keys and values, or the MLP's inner values, or the parts of the loss.
+    wide: Buffer,
+    /// Queries and keys, where they are needed twice.
+    qk: Buffer,
+    /// Of each query, `[rows][H][2]`.
+    softmax: Buffer,
+}
+
+/// What is captured: the buffers, and how many cells a side or values they have.
+struct Captured {
+    raster: Option<(usize, Buffer)>,
+    thumbnails: Option<(usize, Buffer)>,
+    /// `[layers][H][T]` weights, and as many entropies.
+    profile: Option<(usize, Buffer)>,
+}
+
+/// What all layers of a forward have in common.
+#[derive(Clone, Copy)]
+struct Forward<'a> {
+    kernels: &'a Kernels,
+    config: &'a Config,
+    sizes: &'a Sizes,
+    tables: &'a UploadedTables,
+    streams: &'a Streams,
+    captures: Captures,
+    captured: &'a Captured,
+}
+
+impl Streams {
+    /// The buffers for so many rows.
+    ///
+    /// # Errors
+    /// A length whose buffers this GPU does not allow.
+    fn new(
+        device: &Device,
+        kernels: &Kernels,
+        config: &Config,
+        sizes: &Sizes,
+        needs_copy: bool,
+    ) -> Result<Self, EngineError> {
+        let rows = sizes.rows();
+        let (d, heads) = (padded(config.d_model), sizes.d_model());
+        let widest = (3 * heads).max(padded(config.d_ff));
+        let widest = widest.max(4 * kernels.loss_parts(config.vocabulary));
+        check_bytes(device, sizes.length, rows * widest)?;
+        let floats = |label: &str, count: usize| device.buffer(label, count as u64 * 4);
+        Ok(Self {
+            x: floats("residual stream", rows * d),
+            narrow: floats("narrow", rows * d.max(heads)),
+            wide: floats("wide", rows * widest),
+            qk: floats("queries and keys", if needs_copy { rows * 2 * heads } else { 1 }),
+            softmax: floats("softmax", rows * sizes.heads * 2),
+        })
+    }
+
+    fn buffers(&self) -> [&Buffer; 5] {
+        [&self.x, &self.narrow, &self.wide, &self.qk, &self.softmax]
+    }
+}
+
+/// # Errors
+/// More floats in one buffer than this GPU allows.
+fn check_bytes(device: &Device, length: usize, floats: usize) -> Result<(), EngineError> {
+    let need_bytes = floats as u64 * 4;
+    let limit_bytes = device.binding_bytes_max();
+    if need_bytes > limit_bytes {
+        return Err(EngineError::TooLong {
+            length,
+            need_bytes,
+            limit_bytes,
+        });
+    }
+    Ok(())
+}
+
+impl Captured {
+    /// # Errors
+    /// A length whose buffers this GPU does not allow.
+    fn new(device: &Device, config: &Config, length: usize, captures: Captures) -> Result<Self, EngineError> {
+        let heads = config.layers * config.heads;
+        let thumbnail = captures.thumbnail_side(length);
+        let most = thumbnail.map_or(0, |side| heads * side * side);
+        check_bytes(device, length, most.max(2 * heads * length))?;
+        let floats = |label: &str, count: usize| device.buffer(label, count as u64 * 4);
+        let side = length.min(RASTER_SIDE_MAX);
+        Ok(Self {
+            raster: captures.attention.map(|_| (side, floats("raster", side * side))),
+            thumbnails: thumbnail.map(|side| (side, floats("thumbnails", heads * side * side))),
+            profile: captures
+                .profile
+                .then(|| (heads * length, floats("profile", 2 * heads * length))),
+        })
+    }
+
+    /// The buffers, and how many bytes of each are read back.
+    fn results(self, heads: usize) -> impl Iterator<Item = (Buffer, u64)> {
+        let raster = self.raster.map(|(side, buffer)| (buffer, side * side));
+        let thumbnails = self
+            .thumbnails
+            .map(|(side, buffer)| (buffer, heads * side * side));
+        let profile = self.profile.map(|(count, buffer)| (buffer, 2 * count));
+        [raster, thumbnails, profile]
+            .into_iter()
+            .flatten()
+            .map(|(buffer, count)| (buffer, count as u64 * 4))
+    }
+}
+
+impl<'a> Forward<'a> {
+    /// From the residual stream through attention and MLP and back to it.
+    fn layer(self, to: &mut Recorder<'a>, index: usize, layer: &'a UploadedLayer) {
+        let Self { kernels, config, .. } = self;
+        let Streams { x, narrow, wide, .. } = self.streams;
+        let (rows, d, d_ff) = (self.sizes.rows(), config.d_model, config.d_ff);
+        let epsilon = config.norm_epsilon;
+        let heads = self.sizes.d_model();
+        kernels.layer_norm(to, (rows, d), epsilon, x, &layer.attention_norm, narrow);
+        kernels.linear(to, (rows, d, 3 * heads), Then::Store, narrow, &layer.qkv, wide);
+        self.attention(to, index, layer);
+        kernels.linear(to, (rows, heads, d), Then::Residual, narrow, &layer.out, x);
+        kernels.layer_norm(to, (rows, d), epsilon, x, &layer.mlp_norm, narrow);
+        let activation = match config.activation {
+            Activation::Gelu => Then::Gelu,
+            Activation::GeluTanh => Then::GeluTanh,
+        };
+        kernels.linear(to, (rows, d, d_ff), activation, narrow, &layer.up, wide);
+        kernels.linear(to, (rows, d_ff, d), Then::Residual, wide, &layer.down, x);
+    }
+
+    /// From queries, keys and values to what was attended to, and what is captured of it.
+    fn attention(self, to: &mut Recorder<'a>, index: usize, layer: &'a UploadedLayer) {
+        let Self {
+            kernels,
+            sizes,
+            tables,
+            captures,
+            ..
+        } = self;
+        let Streams {
+            narrow,
+            wide: qkv,
+            qk,
+            softmax,
+            ..
+        } = self.streams;
+        let d_model = sizes.d_model();
+        if let Some(share) = &layer.smear {
+            kernels.copy_qk(to, sizes, qkv, qk);
+            kernels.smear(to, qk, share, sizes, qkv);
+        }
+        if let Some(rotation) = tables.far_rotation() {
+            kernels.copy_qk(to, sizes, qkv, qk);
+            rotation.rotate(kernels, to, sizes, qk, 2 * d_model);
+        }
+        if let Some(rotation) = &tables.rotation {
+            rotation.rotate(kernels, to, sizes, qkv, 3 * d_model);
+        }
+        let inputs = tables.inputs(qkv, qk);
+        kernels.attention(to, inputs, sizes, narrow, softmax);
+        let chosen = captures.attention.filter(|of| of.layer == index);
+        if let (Some((side, raster)), Some(chosen)) = (&self.captured.raster, chosen) {
+            let cells = (chosen.head..chosen.head + 1, *side, 0);
+            kernels.capture_attention(to, inputs, sizes, cells, softmax, raster);
+        }
+        if let Some((side, out)) = &self.captured.thumbnails {
+            let cells = (0..sizes.heads, *side, index * sizes.heads * side * side);
+            kernels.capture_attention(to, inputs, sizes, cells, softmax, out);
+        }
+        if let Some((count, profile)) = &self.captured.profile {
+            let start = index * sizes.heads * sizes.length;
+            kernels.capture_profile(to, inputs, sizes, (start, count + start), softmax, profile);
+        }
+    }
 }
 
 impl Plan {
@@ -37,186 +221,58 @@ impl Plan {
         batch: &Batch,
         captures: Captures,
     ) -> Result<Self, EngineError> {
-        let sizes = sizes(config, batch);
+        let sizes = padded_sizes(&sizes(config, batch));
         let (rows, d, length) = (sizes.rows(), config.d_model, sizes.length);
-        let widest = config.d_ff.max(3 * d).max(config.vocabulary);
-        let heads = config.layers * config.heads;
-        let thumbnails = captures
-            .thumbnail_side(length)
-            .map(|side| (side, heads * side * side));
-        // Twice: weights and entropies.
-        let profile_count = captures.profile.then_some(heads * length);
-        let captured = thumbnails
-            .map_or(0, |(_, count)| count)
-            .max(2 * profile_count.unwrap_or(0));
-        let need_bytes = (rows * widest).max(captured) as u64 * 4;
-        let limit_bytes = device.binding_bytes_max();
-        if need_bytes > limit_bytes {
-            return Err(EngineError::TooLong {
-                length,
-                need_bytes,
-                limit_bytes,
-            });
-        }
-        let floats = |label: &str, count: usize| device.buffer(label, count as u64 * 4);
-        let tokens = floats("tokens", rows);
-        let targets = floats("targets", rows);
-        let x = floats("residual stream", rows * d);
-        let normed = floats("normed", rows * d);
-        let qkv = floats("qkv", rows * 3 * d);
-        let attended = floats("attended", rows * d);
-        let softmax = floats("softmax", rows * config.heads * 2);
-        let active = floats("mlp", rows * config.d_ff);
-        let logits = floats("logits", rows * config.vocabulary);
-        let losses = floats("losses", rows * 3);
-        let tables = UploadedTables::new(device, tables);
+        let captured = Captured::new(device, config, length, captures)?;
+        let tables = UploadedTables::new(device, tables, d);
         let needs_copy = config.smeared_keys || tables.far_rotation().is_some();
-        let qk = floats("queries and keys", if needs_copy { rows * 2 * d } else { 1 });
-        let side = length.min(RASTER_SIDE_MAX);
-        let raster = captures.attention.map(|_| floats("raster", side * side));
-        let thumbnails = thumbnails.map(|(side, count)| (side, count, floats("thumbnails", count)));
-        let profile = profile_count.map(|count| (count, floats("profile", 2 * count)));
+        let streams = Streams::new(device, kernels, config, &sizes, needs_copy)?;
+        let [tokens, targets] = ["tokens", "targets"].map(|label| device.buffer(label, rows as u64 * 4));
+        let losses = device.buffer("losses", rows as u64 * 12);
 
         let mut to = Recorder::new(device);
-        let inputs = tables.inputs(&qkv, &qk);
-        let scale = config.embedding_scale;
+        let Streams { x, narrow, wide, .. } = &streams;
         kernels.embed(
             &mut to,
             (rows, length, d),
-            scale,
+            config.embedding_scale,
             &tokens,
             &uploaded.embedding,
-            tables.input.as_ref().unwrap_or(&tables.nothing),
-            tables.input.is_some(),
-            &x,
+            tables.input.as_ref(),
+            x,
         );
+        let forward = Forward {
+            kernels,
+            config,
+            sizes: &sizes,
+            tables: &tables,
+            streams: &streams,
+            captures,
+            captured: &captured,
+        };
         for (index, layer) in uploaded.layers.iter().enumerate() {
-            let [weight, shift] = &layer.attention_norm;
-            kernels.layer_norm(
-                &mut to,
-                (rows, d),
-                config.norm_epsilon,
-                &x,
-                weight,
-                shift,
-                &normed,
-            );
-            let [weight, shift] = &layer.qkv;
-            kernels.linear(
-                &mut to,
-                (rows, d, 3 * d),
-                Then::Store,
-                &normed,
-                weight,
-                shift,
-                &qkv,
-            );
-            if let Some(share) = &layer.smear {
-                kernels.copy_qk(&mut to, &sizes, &qkv, &qk);
-                kernels.smear(&mut to, &qk, share, &sizes, &qkv);
-            }
-            if let Some(rotation) = tables.far_rotation() {
-                kernels.copy_qk(&mut to, &sizes, &qkv, &qk);
-                rotation.rotate(kernels, &mut to, &sizes, &qk, 2 * d);
-            }
-            if let Some(rotation) = &tables.rotation {
-                rotation.rotate(kernels, &mut to, &sizes, &qkv, 3 * d);
-            }
-            kernels.attention(&mut to, inputs, &sizes, &attended, &softmax);
-            if let (Some(raster), Some(chosen)) = (&raster, captures.attention.filter(|of| of.layer == index))
-            {
-                let cells = (chosen.head..chosen.head + 1, side, 0);
-                kernels.capture_attention(&mut to, inputs, &sizes, cells, &softmax, raster);
-            }
-            if let Some((side, _, out)) = &thumbnails {
-                let cells = (0..config.heads, *side, index * config.heads * side * side);
-                kernels.capture_attention(&mut to, inputs, &sizes, cells, &softmax, out);
-            }
-            if let Some((count, profile)) = &profile {
-                let start = index * config.heads * length;
-                let starts = (start, count + start);
-                kernels.capture_profile(&mut to, inputs, &sizes, starts, &softmax, profile);
-            }
-            let [weight, shift] = &layer.out;
-            kernels.linear(
-                &mut to,
-                (rows, d, d),
-                Then::Residual,
-                &attended,
-                weight,
-                shift,
-                &x,
-            );
-            let [weight, shift] = &layer.mlp_norm;
-            kernels.layer_norm(
-                &mut to,
-                (rows, d),
-                config.norm_epsilon,
-                &x,
-                weight,
-                shift,
-                &normed,
-            );
-            let activation = match config.activation {
-                Activation::Gelu => Then::Gelu,
-                Activation::GeluTanh => Then::GeluTanh,
-            };
-            let [weight, shift] = &layer.up;
-            kernels.linear(
-                &mut to,
-                (rows, d, config.d_ff),
-                activation,
-                &normed,
-                weight,
-                shift,
-                &active,
-            );
-            let [weight, shift] = &layer.down;
-            kernels.linear(
-                &mut to,
-                (rows, config.d_ff, d),
-                Then::Residual,
-                &active,
-                weight,
-                shift,
-                &x,
-            );
+            forward.layer(&mut to, index, layer);
         }
-        let [weight, shift] = &uploaded.final_norm;
         kernels.layer_norm(
             &mut to,
             (rows, d),
             config.norm_epsilon,
-            &x,
-            weight,
-            shift,
-            &normed,
+            x,
+            &uploaded.final_norm,
+            narrow,
         );
-        let [weight, shift] = &uploaded.output;
-        let vocabulary = config.vocabulary;
-        kernels.linear(
-            &mut to,
-            (rows, d, vocabulary),
-            Then::Store,
-            &normed,
-            weight,
-            shift,
-            &logits,
-        );
-        kernels.nll(&mut to, (rows, vocabulary), &logits, &targets, &losses);
+        let (output, shape) = (&uploaded.output, (rows, d, config.vocabulary));
+        kernels.loss(&mut to, shape, narrow, output, &targets, wide, &losses);
         let recorded = to.finish();
 
         let mut results = vec![(losses, rows as u64 * 12)];
-        results.extend(raster.map(|buffer| (buffer, (side * side) as u64 * 4)));
-        results.extend(thumbnails.map(|(_, count, buffer)| (buffer, count as u64 * 4)));
-        results.extend(profile.map(|(count, buffer)| (buffer, count as u64 * 8)));
+        results.extend(captured.results(config.layers * config.heads));
         let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("staging"),
             size: results.iter().map(|(_, size)| size).sum(),
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let others = vec![x, normed, qkv, qk, attended, softmax, active, logits];
         Ok(Self {
             windows: sizes.windows,
             length,
@@ -226,9 +282,32 @@ impl Plan {
             targets,
             results,
             staging,
-            others,
+            streams,
             tables,
         })
+    }
+
+    /// Its own buffers, without the tables' and the uniforms'.
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        let results = self.results.iter().map(|(buffer, _)| buffer);
+        let streams = self.streams.buffers().into_iter();
+        streams
+            .chain(results)
+            .chain([&self.tokens, &self.targets, &self.staging])
+    }
+
+    /// What the plan holds on the GPU, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let own: u64 = self.buffers().map(Buffer::size).sum();
+        own + self.tables.buffers().map(Buffer::size).sum::<u64>() + self.recorded.bytes()
+    }
+
+    /// Runs the last batch again, kernel by kernel, and tells what each took.
+    ///
+    /// # Errors
+    /// A GPU that failed.
+    pub async fn profile(&self, device: &Device) -> Result<Timings, EngineError> {
+        self.recorded.profile(device).await
     }
 
     /// Whether the plan runs batches of this shape with these captures.
@@ -259,7 +338,7 @@ impl Plan {
             offset += size;
         }
         device.queue.submit([encoder.finish()]);
-        let all = device.read(&self.staging).await?;
+        let all = device.read(&self.staging, f32::from_le_bytes).await?;
         let mut rest = &all[..];
         let mut parts = Vec::with_capacity(self.results.len());
         for (_, size) in &self.results {
@@ -276,14 +355,7 @@ impl Drop for Plan {
         // In the browser dropping a buffer frees nothing.
         self.recorded.destroy();
         self.tables.destroy();
-        for buffer in self
-            .others
-            .iter()
-            .chain(self.results.iter().map(|(buffer, _)| buffer))
-        {
-            buffer.destroy();
-        }
-        for buffer in [&self.tokens, &self.targets, &self.staging] {
+        for buffer in self.buffers() {
             buffer.destroy();
         }
     }

@@ -13,6 +13,7 @@ pub struct Recorder<'a> {
 }
 
 struct Dispatch<'a> {
+    label: String,
     pipeline: &'a wgpu::ComputePipeline,
     buffers: Vec<&'a wgpu::Buffer>,
     groups: [u32; 3],
@@ -21,7 +22,14 @@ struct Dispatch<'a> {
 /// Dispatches that are ready to run, as often as needed.
 pub struct Recorded {
     uniforms: wgpu::Buffer,
-    dispatches: Vec<(wgpu::ComputePipeline, wgpu::BindGroup, [u32; 3])>,
+    dispatches: Vec<Ready>,
+}
+
+struct Ready {
+    label: String,
+    pipeline: wgpu::ComputePipeline,
+    bind_group: wgpu::BindGroup,
+    groups: [u32; 3],
 }
 
 impl<'a> Recorder<'a> {
@@ -34,10 +42,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Adds a dispatch: `parameters` are the uniform's words (f32 by their bits), `buffers` the storage
+    /// Adds a dispatch: `label` names it in a profile, `parameters` are the uniform's words (f32 by their bits), `buffers` the storage
     /// buffers from binding 1 on.
     pub fn add(
         &mut self,
+        label: &str,
         pipeline: &'a wgpu::ComputePipeline,
         parameters: &[u32],
         buffers: &[&'a wgpu::Buffer],
@@ -47,6 +56,7 @@ impl<'a> Recorder<'a> {
             .resize(self.dispatches.len() * SLOT_BYTES as usize, 0);
         self.uniforms.extend(bytemuck::cast_slice::<u32, u8>(parameters));
         self.dispatches.push(Dispatch {
+            label: label.into(),
             pipeline,
             buffers: buffers.to_vec(),
             groups,
@@ -67,7 +77,7 @@ impl<'a> Recorder<'a> {
         self.device.queue.write_buffer(&uniforms, 0, &self.uniforms);
         let dispatches = self
             .dispatches
-            .iter()
+            .into_iter()
             .enumerate()
             .map(|(slot, dispatch)| {
                 let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -81,12 +91,17 @@ impl<'a> Recorder<'a> {
                     .zip(0..)
                     .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
                     .collect();
-                let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: None,
                     layout: &dispatch.pipeline.get_bind_group_layout(0),
                     entries: &entries,
                 });
-                (dispatch.pipeline.clone(), group, dispatch.groups)
+                Ready {
+                    label: dispatch.label,
+                    pipeline: dispatch.pipeline.clone(),
+                    bind_group,
+                    groups: dispatch.groups,
+                }
             })
             .collect();
         Recorded { uniforms, dispatches }
@@ -97,16 +112,53 @@ impl Recorded {
     /// Encodes all dispatches as one pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        for (pipeline, group, [x, y, z]) in &self.dispatches {
-            pass.set_pipeline(pipeline);
-            pass.set_bind_group(0, group, &[]);
-            pass.dispatch_workgroups(*x, *y, *z);
+        for dispatch in &self.dispatches {
+            dispatch.encode(&mut pass);
         }
+    }
+
+    /// Encodes one dispatch as a pass of its own, between two timestamps if they are asked for.
+    pub(super) fn encode_one(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        index: usize,
+        timestamps: Option<&wgpu::QuerySet>,
+    ) {
+        let first = 2 * index as u32;
+        let timestamp_writes = timestamps.map(|query_set| wgpu::ComputePassTimestampWrites {
+            query_set,
+            beginning_of_pass_write_index: Some(first),
+            end_of_pass_write_index: Some(first + 1),
+        });
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes,
+        });
+        self.dispatches[index].encode(&mut pass);
+    }
+
+    /// Every dispatch's label, in order.
+    pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.dispatches.iter().map(|dispatch| &dispatch.label[..])
+    }
+
+    /// Bytes of the uniform buffer.
+    pub(super) fn bytes(&self) -> u64 {
+        self.uniforms.size()
     }
 
     /// Frees the uniform buffer; in the browser dropping it would not.
     pub fn destroy(&self) {
         self.uniforms.destroy();
+    }
+}
+
+impl Ready {
+    fn encode(&self, pass: &mut wgpu::ComputePass) {
+        let [x, y, z] = self.groups;
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[]);
+        pass.dispatch_workgroups(x, y, z);
     }
 }
 

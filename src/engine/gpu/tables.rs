@@ -1,5 +1,6 @@
 use super::device::Device;
 use super::kernels::Kernels;
+use super::layout::widened;
 use super::recorder::Recorder;
 use super::scores::{FarInputs, Inputs};
 use crate::encoding::Pairing;
@@ -14,7 +15,7 @@ pub struct UploadedTables {
     bias: Option<Buffer>,
     far: Option<UploadedFar>,
     /// Stands where a kernel's binding must be there and there is no table.
-    pub nothing: Buffer,
+    nothing: Buffer,
 }
 
 pub struct UploadedRotation {
@@ -34,7 +35,7 @@ struct UploadedFar {
 }
 
 impl UploadedTables {
-    pub fn new(device: &Device, tables: &TablesF32) -> Self {
+    pub fn new(device: &Device, tables: &TablesF32, d_model: usize) -> Self {
         let upload = |table: &Vec<f32>| device.upload("table", table);
         let rotation = |rotation: &RotationF32| UploadedRotation {
             pairing: rotation.pairing,
@@ -43,7 +44,10 @@ impl UploadedTables {
             keys: rotation.keys.as_ref().map(|keys| keys.each_ref().map(upload)),
         };
         Self {
-            input: tables.input.as_ref().map(upload),
+            input: tables
+                .input
+                .as_ref()
+                .map(|table| device.upload("table", &widened(table, d_model))),
             rotation: tables.rotation.as_ref().map(rotation),
             bias: tables.bias.as_ref().map(upload),
             far: tables.far.as_ref().map(|far| UploadedFar {
@@ -76,13 +80,18 @@ impl UploadedTables {
         }
     }
 
-    /// Frees the buffers; in the browser dropping them would not.
-    pub fn destroy(&self) {
+    /// All of them.
+    pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         let rotations = self.rotation.iter().chain(self.far_rotation());
         let tables = self.input.iter().chain(&self.bias).chain([&self.nothing]);
-        for buffer in tables.chain(
+        tables.chain(
             rotations.flat_map(|rotation| rotation.queries.iter().chain(rotation.keys.iter().flatten())),
-        ) {
+        )
+    }
+
+    /// Frees the buffers; in the browser dropping them would not.
+    pub fn destroy(&self) {
+        for buffer in self.buffers() {
             buffer.destroy();
         }
     }

@@ -7,6 +7,7 @@ use crate::engine::EngineError;
 use crate::engine::cpu::{self, attention::Sizes, rotate::Turn};
 use crate::engine::gpu::device::Device;
 use crate::engine::gpu::kernels::Kernels;
+use crate::engine::gpu::layout::{narrowed, padded, padded_sizes, widened};
 use crate::engine::gpu::recorder::Recorder;
 
 pub async fn copy_qk(device: &Device, kernels: &Kernels, sizes: &Sizes) -> Result<Difference, EngineError> {
@@ -14,11 +15,12 @@ pub async fn copy_qk(device: &Device, kernels: &Kernels, sizes: &Sizes) -> Resul
     let qkv = numbers(sizes.rows() * 3 * d, 1);
     let mut expected = vec![0.0; sizes.rows() * 2 * d];
     cpu::copy_qk::copy_qk(&qkv, d, &mut expected);
-    let input = device.upload("", &qkv);
-    let out = device.buffer("", expected.len() as u64 * 4);
+    let input = device.upload("", &widened(&qkv, sizes.d_head));
+    let count = expected.len() / sizes.d_head * padded(sizes.d_head);
+    let out = device.buffer("", count as u64 * 4);
     let mut to = Recorder::new(device);
-    kernels.copy_qk(&mut to, sizes, &input, &out);
-    let got = run(device, to, &out, expected.len()).await?;
+    kernels.copy_qk(&mut to, &padded_sizes(sizes), &input, &out);
+    let got = narrowed(&run(device, to, &out, count).await?, sizes.d_head);
     Ok(Difference::new("copy_qk", name(sizes), &got, &expected, 0.0))
 }
 
@@ -28,10 +30,12 @@ pub async fn smear(device: &Device, kernels: &Kernels, sizes: &Sizes) -> Result<
     let share = cpu::smear::shares(&numbers(sizes.heads, 3));
     let mut expected = qkv.clone();
     cpu::smear::smear(&before, &share, sizes, &mut expected);
-    let [a, b, out] = [&before, &share, &qkv].map(|values| device.upload("", values));
+    let wide = widened(&qkv, sizes.d_head);
+    let [before, out] = [&widened(&before, sizes.d_head), &wide].map(|values| device.upload("", values));
+    let share = device.upload("", &share);
     let mut to = Recorder::new(device);
-    kernels.smear(&mut to, &a, &b, sizes, &out);
-    let got = run(device, to, &out, qkv.len()).await?;
+    kernels.smear(&mut to, &before, &share, &padded_sizes(sizes), &out);
+    let got = narrowed(&run(device, to, &out, wide.len()).await?, sizes.d_head);
     Ok(Difference::new("smear", name(sizes), &got, &expected, 1e-6))
 }
 
@@ -71,11 +75,20 @@ pub async fn rotate(
         .keys
         .as_ref()
         .map(|keys| keys.each_ref().map(|values| device.upload("", values)));
-    let out = device.upload("", qk);
+    let wide = widened(qk, sizes.d_head);
+    let out = device.upload("", &wide);
+    let width = width / sizes.d_head * padded(sizes.d_head);
     let mut to = Recorder::new(device);
     let tables = [&queries, keys.as_ref().unwrap_or(&queries)];
-    kernels.rotate(&mut to, sizes, (pairing, pairs), tables, &out, width);
-    let got = run(device, to, &out, qk.len()).await?;
+    kernels.rotate(
+        &mut to,
+        &padded_sizes(sizes),
+        (pairing, pairs),
+        tables,
+        &out,
+        width,
+    );
+    let got = narrowed(&run(device, to, &out, wide.len()).await?, sizes.d_head);
     let of_keys = if has_keys { ", keys otherwise" } else { "" };
     Ok(Difference::new(
         "rotate",

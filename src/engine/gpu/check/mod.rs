@@ -5,7 +5,7 @@ mod attention;
 mod kernels;
 mod keys;
 
-pub use kernels::kernels;
+pub use kernels::{kernels, odd_sizes};
 
 use super::device::Device;
 use super::kernels::Kernels;
