@@ -10,9 +10,6 @@ const OLD = "longview-board";
 const isOwn = (key) => /^\S+ \S+ own /.test(key);
 const storageOf = (key) => (isOwn(key) ? sessionStorage : localStorage);
 
-/** Copies of this script in one document hear each other here: they are told of no change of the storage. */
-const siblings = (globalThis[Symbol.for("longview-board")] ??= new EventTarget());
-
 const isSame = (a, b) => a.m === b.m && a.t === b.t;
 /** Whether a record is worth more than another: of another model or text, or with more steps done. */
 const isFurther = (record, than) => !than || !isSame(record, than) || record.d > than.d;
@@ -26,9 +23,7 @@ export class BoardStore {
     this.records = new Map();
     this.changed = changed;
     for (const storage of storages()) this.read(storage);
-    const hear = ({ key, newValue }) => this.hear(key, newValue);
-    addEventListener("storage", hear);
-    siblings.addEventListener("change", ({ detail }) => detail.from !== this && hear(detail));
+    addEventListener("storage", ({ key, newValue }) => this.hear(key, newValue));
   }
 
   read(storage) {
@@ -93,7 +88,6 @@ export class BoardStore {
       // A frame may have no storage, or it may be full.
       this.isKept = false;
     }
-    siblings.dispatchEvent(new CustomEvent("change", { detail: { from: this, key: name, newValue: value } }));
   }
 
   /** All as the laboratory takes it; null where there is nothing. */

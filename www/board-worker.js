@@ -8,6 +8,8 @@ const CALIBRATED = "alibi";
 /** The name of the reader's own text. */
 const OWN = "own";
 
+const lines = (all) => all.join("\n");
+
 export class BoardWorker {
   /**
    * @param {object} worker `{post, load, takeText, models, texts, failed, hashes}`: how a model or text is had,
@@ -45,7 +47,7 @@ export class BoardWorker {
     for (const results of this.restored.splice(0)) this.takeKept(results);
     for (const results of this.heard.splice(0)) laboratory.restore_results(results);
     const gone = this.gone.splice(0);
-    if (gone.length) laboratory.forget_keys(gone);
+    if (gone.length) laboratory.forget_keys(lines(gone));
     for (const id of this.forgotten.splice(0)) {
       if (id === null) laboratory.forget_all();
       else laboratory.forget(id);
@@ -60,13 +62,13 @@ export class BoardWorker {
     if (this.knowsModels) return;
     this.knowsModels = true;
     const hashes = await this.worker.hashes();
-    if (hashes) this.laboratory.expect_models(JSON.stringify(hashes));
+    if (hashes) this.laboratory.expect_models(lines(Object.entries(hashes).map((entry) => entry.join(" "))));
   }
 
   /** Takes what this page kept; what is of other models or texts is let go. */
   takeKept(results) {
     try {
-      const dropped = JSON.parse(this.laboratory.restore_results(results));
+      const dropped = this.laboratory.restore_results(results).split("\n").filter(Boolean);
       if (dropped.length) this.worker.post({ kind: "results", changes: JSON.stringify({ records: {}, dropped }) });
     } catch {
       // Of another version: it is measured anew.

@@ -196,7 +196,7 @@ impl Lab<'_> {
                 }
             }
         }
-        self.board.expect_models(models);
+        self.board.expect_models(models.into_iter().collect());
         texts.retain(|name| self.text(name).exists());
         for name in texts {
             self.take_text(&name)?;

@@ -1,8 +1,9 @@
 //! An encoding and its sizes from the command line.
 
+use crate::figure::parse_name;
 use anyhow::{Result, bail};
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use longview::encoding::{Encoding, FarKeys, Layout, NAMES, Pairing, Ramp, Rotary, Scaling, ScalingMethod};
 
 /// An encoding with its settings.
@@ -11,12 +12,14 @@ pub struct EncodingArguments {
     /// The encoding
     #[arg(value_name = "ENCODING", value_parser = PossibleValuesParser::new(NAMES))]
     pub name: String,
-    /// Sinusoidal: where sines and cosines stand
-    #[arg(long, value_enum)]
-    layout: Option<LayoutName>,
-    /// Rotary, xPos and randomized: which dimensions turn together
-    #[arg(long, value_enum)]
-    pairing: Option<PairingName>,
+    /// Sinusoidal: where sines and cosines stand: interleaved (the paper's), halves, or fairseq (halves with the
+    /// frequencies of tensor2tensor and fairseq) [default: interleaved]
+    #[arg(long, value_parser = parse_name::<Layout>)]
+    layout: Option<Layout>,
+    /// Rotary, xPos and randomized: which dimensions turn together: halves (c and c + d/2, GPT-NeoX) or
+    /// interleaved (2c and 2c + 1, RoFormer) [default: halves]
+    #[arg(long, value_parser = parse_name::<Pairing>)]
+    pairing: Option<Pairing>,
     /// Sinusoidal, rotary, xPos and randomized: the base of the wavelengths [default: 10000]
     #[arg(long)]
     base: Option<f64>,
@@ -51,9 +54,10 @@ pub struct EncodingArguments {
 /// What is changed of a rotary encoding at inference.
 #[derive(Args)]
 struct RotaryArguments {
-    /// Rotary: scale its frequencies for sequences past the trained length
-    #[arg(long, value_enum)]
-    scaling: Option<ScalingName>,
+    /// Rotary: scale its frequencies for sequences past the trained length: pi, ntk, dynamic_ntk, by_parts, yarn
+    /// or llama3
+    #[arg(long, value_parser = parse_name::<ScalingMethod>)]
+    scaling: Option<ScalingMethod>,
     /// Rotary: the factor of the scaling [default: length / original length]
     #[arg(long, requires = "scaling")]
     factor: Option<f64>,
@@ -66,9 +70,10 @@ struct RotaryArguments {
     /// Rotary, by parts and YaRN: pairs that turn less often are interpolated [default: 0.5]
     #[arg(long, requires = "scaling")]
     beta_slow: Option<f64>,
-    /// Rotary, by parts and YaRN: how the pairs between are blended [default: turns]
-    #[arg(long, value_enum, requires = "scaling")]
-    ramp: Option<RampName>,
+    /// Rotary, by parts and YaRN: how the pairs between are blended: linear in their turns (turns, the paper's), or in
+    /// their number, between whole ones (whole_pairs, as in transformers) or not (pairs) [default: turns]
+    #[arg(long, value_parser = parse_name::<Ramp>, requires = "scaling")]
+    ramp: Option<Ramp>,
     /// Rotary: queries grow with the logarithm of their position
     #[arg(long)]
     log_n: bool,
@@ -78,34 +83,6 @@ struct RotaryArguments {
     /// Rotary: beyond the window, groups of tokens share a position (Self-Extend)
     #[arg(long, value_names = ["WINDOW", "GROUP"], num_args = 2, value_parser = count::<1_048_576>)]
     self_extend: Option<Vec<usize>>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum ScalingName {
-    /// Position interpolation
-    Pi,
-    /// NTK-aware: another base
-    Ntk,
-    /// Dynamic NTK: the base follows the length
-    DynamicNtk,
-    /// NTK-by-parts
-    ByParts,
-    /// By parts, and scores raised
-    Yarn,
-    /// LLaMA 3.1's bounds
-    Llama3,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum RampName {
-    /// Linear in the number of turns (the paper)
-    Turns,
-    /// Linear in the pair, between whole numbers (transformers)
-    WholePairs,
-    /// Linear in the pair, between exact bounds
-    Pairs,
 }
 
 impl RotaryArguments {
@@ -139,53 +116,15 @@ impl RotaryArguments {
             (None, None) => None,
         };
         rotary.scaling = self.scaling.map(|method| Scaling {
-            method: match method {
-                ScalingName::Pi => ScalingMethod::Pi,
-                ScalingName::Ntk => ScalingMethod::Ntk,
-                ScalingName::DynamicNtk => ScalingMethod::DynamicNtk,
-                ScalingName::ByParts => ScalingMethod::ByParts,
-                ScalingName::Yarn => ScalingMethod::Yarn,
-                ScalingName::Llama3 => ScalingMethod::Llama3,
-            },
+            method,
             original_length,
             factor: self.factor,
             beta_fast: self.beta_fast.unwrap_or(usual.beta_fast),
             beta_slow: self.beta_slow.unwrap_or(usual.beta_slow),
-            ramp: match self.ramp {
-                None | Some(RampName::Turns) => Ramp::Turns,
-                Some(RampName::WholePairs) => Ramp::WholePairs,
-                Some(RampName::Pairs) => Ramp::Pairs,
-            },
+            ramp: self.ramp.unwrap_or_default(),
             ..usual
         });
         Ok(())
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum LayoutName {
-    /// sin, cos, sin, cos … (the paper)
-    Interleaved,
-    /// all sines, then all cosines, the paper's frequencies
-    Halves,
-    /// all sines, then all cosines, the frequencies of tensor2tensor and fairseq
-    Fairseq,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PairingName {
-    /// (c, c + d/2): GPT-NeoX, LLaMA in transformers
-    Halves,
-    /// (2c, 2c + 1): RoFormer, GPT-J, Meta's LLaMA
-    Interleaved,
-}
-
-impl From<PairingName> for Pairing {
-    fn from(name: PairingName) -> Self {
-        match name {
-            PairingName::Halves => Self::Halves,
-            PairingName::Interleaved => Self::Interleaved,
-        }
     }
 }
 
@@ -215,12 +154,7 @@ impl EncodingArguments {
             Encoding::Sinusoidal(sinusoidal) => {
                 take(&["--layout", "--base"]);
                 sinusoidal.base = self.base.unwrap_or(sinusoidal.base);
-                sinusoidal.layout = match self.layout {
-                    Some(LayoutName::Interleaved) => Layout::Interleaved,
-                    Some(LayoutName::Halves) => Layout::Halves,
-                    Some(LayoutName::Fairseq) => Layout::Fairseq,
-                    None => sinusoidal.layout,
-                };
+                sinusoidal.layout = self.layout.unwrap_or(sinusoidal.layout);
             }
             Encoding::Rotary(rotary) => {
                 take(&["--pairing", "--base", "--fraction"]);
@@ -228,19 +162,19 @@ impl EncodingArguments {
                 self.rotary.apply(rotary)?;
                 rotary.base = self.base.unwrap_or(rotary.base);
                 rotary.fraction = self.fraction.unwrap_or(rotary.fraction);
-                rotary.pairing = self.pairing.map_or(rotary.pairing, Pairing::from);
+                rotary.pairing = self.pairing.unwrap_or(rotary.pairing);
             }
             Encoding::Xpos(xpos) => {
                 take(&["--pairing", "--base", "--scale-base"]);
                 xpos.base = self.base.unwrap_or(xpos.base);
                 xpos.scale_base = self.scale_base.unwrap_or(xpos.scale_base);
-                xpos.pairing = self.pairing.map_or(xpos.pairing, Pairing::from);
+                xpos.pairing = self.pairing.unwrap_or(xpos.pairing);
             }
             Encoding::Randomized(randomized) => {
                 take(&["--pairing", "--base", "--range"]);
                 randomized.base = self.base.unwrap_or(randomized.base);
                 randomized.range = self.range.unwrap_or(randomized.range);
-                randomized.pairing = self.pairing.map_or(randomized.pairing, Pairing::from);
+                randomized.pairing = self.pairing.unwrap_or(randomized.pairing);
             }
             Encoding::Sandwich(sandwich) => {
                 take(&["--dimensions"]);

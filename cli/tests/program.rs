@@ -85,6 +85,12 @@ fn tables_of_a_checkpoint() {
 #[test]
 fn bad_tables_are_said() {
     assert!(bad(&["table", "alibis"]).contains("possible values: none, learned"));
+    // Also of a setting the names are told.
+    let unknown = bad(&["table", "rotary", "--scaling", "linear"]);
+    assert!(
+        unknown.contains("dynamic_ntk") && unknown.contains("llama3"),
+        "{unknown}"
+    );
     assert!(bad(&["table", "alibi", "--heads", "0"]).contains("from 1 to 256"));
     assert!(bad(&["table", "alibi", "--length", "NaN"]).contains("whole number from 1"));
     assert!(bad(&["table", "alibi", "--slopes", "1,2"]).contains("2 slopes for 8 heads"));

@@ -2,11 +2,10 @@
 
 use super::engine::Laboratory;
 use crate::experiment::ModelError;
-use crate::experiment::board::{Finding, Missing, Options, Progress, Source, Standing, Table};
+use crate::experiment::board::{Missing, Options, Parts, Picture, Source, Standing, Table, Verdict};
 use crate::json;
 use serde::Serialize;
 use serde_json::json;
-use std::collections::BTreeMap;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -24,25 +23,38 @@ struct Entry {
     source: Source,
     models: Vec<String>,
     texts: Vec<String>,
-    #[serde(flatten)]
-    progress: Progress,
-    #[serde(flatten)]
-    finding: Finding,
+    progress: f64,
+    operations: u64,
+    operations_done: u64,
+    seconds: Option<f64>,
+    verdict: Verdict,
+    parts: Parts,
+    table: Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heads: Option<Table>,
+    picture: Option<Picture>,
     paper: Table,
     missing: Vec<Missing>,
 }
 
 impl From<Standing> for Entry {
     fn from(standing: Standing) -> Self {
-        let claim = standing.claim;
+        let (claim, progress, finding) = (standing.claim, standing.progress, standing.finding);
         Self {
             id: claim.id(),
             number: claim.number(),
             source: claim.source(),
             models: standing.models,
             texts: standing.texts,
-            progress: standing.progress,
-            finding: standing.finding,
+            progress: progress.progress,
+            operations: progress.operations,
+            operations_done: progress.operations_done,
+            seconds: progress.seconds,
+            verdict: finding.verdict,
+            parts: finding.parts,
+            table: finding.table,
+            heads: finding.heads,
+            picture: finding.picture,
             paper: claim.paper(),
             missing: standing.missing,
         }
@@ -159,27 +171,21 @@ impl Laboratory {
         Ok(self.board.take_changes()?)
     }
 
-    /// What models are known to be before they are loaded: JSON, their SHA-256 by name. Results of others are
-    /// forgotten, and refused later.
-    ///
-    /// # Errors
-    /// Another text.
-    pub fn expect_models(&mut self, hashes: &str) -> Result<(), JsError> {
-        let hashes: BTreeMap<String, String> = json::read(hashes)?;
-        let short = hashes
-            .iter()
-            .map(|(name, hash)| (name.clone(), shortened(hash).into()));
+    /// What models are known to be before they are loaded: a line each, its name and its SHA-256. Results of
+    /// others are forgotten, and refused later.
+    pub fn expect_models(&mut self, hashes: &str) {
+        let lines = hashes.lines().filter_map(|line| line.split_once(' '));
+        let short = lines.map(|(name, hash)| (name.into(), shortened(hash).into()));
         self.board.expect_models(short.collect());
-        Ok(())
     }
 
-    /// Takes back what was told as changed, where it is further than what is there; gives JSON, the keys of
-    /// those that belong to other models or texts than the known ones.
+    /// Takes back what was told as changed, where it is further than what is there; gives, a line each, the keys
+    /// of those that belong to other models or texts than the known ones.
     ///
     /// # Errors
     /// Another text, or results of another version.
     pub fn restore_results(&mut self, results: &str) -> Result<String, JsError> {
-        Ok(serde_json::to_string(&self.board.restore(results)?)?)
+        Ok(self.board.restore(results)?.join("\n"))
     }
 
     /// Forgets what a claim measured, for all claims that share it.
@@ -195,8 +201,9 @@ impl Laboratory {
         self.board.forget_all();
     }
 
-    /// Forgets the results of some keys, which another page has forgotten.
-    pub fn forget_keys(&mut self, keys: Vec<String>) {
+    /// Forgets the results of some keys, a line each, which another page has forgotten.
+    pub fn forget_keys(&mut self, keys: &str) {
+        let keys: Vec<&str> = keys.lines().collect();
         self.board.forget_keys(&keys);
     }
 }

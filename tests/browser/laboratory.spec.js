@@ -299,6 +299,24 @@ test.describe("the board of claims", () => {
     await other.close();
   });
 
+  test("two boards of one document are one", async ({ page }) => {
+    await start(page);
+    await expect(button(page, "alibi", /^Measure/)).toBeEnabled();
+    await page.evaluate(() => {
+      const second = document.createElement("longview-claims");
+      second.id = "second";
+      document.querySelector("main").prepend(second);
+    });
+    const [second, quick] = [page.locator("#second"), (one) => one.locator('[data-control="quick"] input')];
+    const first = page.locator(`${board}:not(#second)`);
+    // The second one's own choice is not quick, and now holds for both.
+    await expect(quick(first)).not.toBeChecked();
+    await quick(second).check();
+    await expect(quick(first)).toBeChecked();
+    await second.locator('[data-claim="scale"]').getByRole("button", { name: /^Measure/ }).click();
+    for (const one of [first, second]) await expect(one.locator('[data-claim="scale"]')).toHaveAttribute("data-verdict", /^(holds|partly|differs)$/);
+  });
+
   test("results of another checkpoint are not shown, before anything is loaded", async ({ page }) => {
     await start(page);
     await button(page, "scale", /^Measure/).click();

@@ -26,7 +26,9 @@ function table(view) {
   const rows = new Map();
   const say = (target, text) => target.textContent === text || (target.textContent = text);
   const show = () => {
-    const { claims } = board;
+    const { claims, options: chosen } = board;
+    // Boards of one document are one: what is chosen in another holds here, too.
+    if (view.isSeen && chosen && JSON.stringify(chosen) !== JSON.stringify(options(view.state))) view.store.set({ text: chosen.text, quick: chosen.quick });
     for (const claim of claims ?? []) {
       if (rows.has(claim.id)) continue;
       const row = new Row(claim, view);

@@ -10,6 +10,7 @@ use longview::figure::{FIGURES, Style, Theme, locales};
 use output::Kind;
 use serde_json::Value;
 use settings::Settings;
+pub use settings::parse_name;
 use std::path::PathBuf;
 
 /// Draw a picture as an SVG or PNG file, or write its numbers as CSV

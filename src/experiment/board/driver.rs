@@ -5,7 +5,7 @@ use super::task::{Key, Kind, Task};
 use crate::engine::EngineError;
 use crate::model::Config;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -15,9 +15,9 @@ pub struct Board {
     pub(super) options: Options,
     pub(super) results: Results,
     /// Keys of results that were changed since changes were last told.
-    pub(super) touched: BTreeSet<String>,
+    pub(super) touched: Vec<String>,
     /// Fingerprints of checkpoints that are known before these are loaded.
-    pub(super) expected: BTreeMap<String, String>,
+    pub(super) expected: Vec<(String, String)>,
     pub(super) models: BTreeMap<String, LoadedModel>,
     pub(super) texts: BTreeMap<String, LoadedText>,
     /// Models and texts that cannot be had.
@@ -133,14 +133,24 @@ impl Board {
 
     /// Keeps what `is_kept` says of results; the others are forgotten, as are those of no task.
     pub(super) fn keep_results(&mut self, is_kept: impl Fn(Key, &Record) -> bool) {
-        let touched = &mut self.touched;
+        let mut dropped = Vec::new();
         self.results.retain(|key, record| {
             let stays = Key::read(key).is_some_and(|read| is_kept(read, record));
             if !stays {
-                touched.insert(key.into());
+                dropped.push(key.into());
             }
             stays
         });
+        for key in dropped {
+            self.touch(key);
+        }
+    }
+
+    /// Notes that the results of a key were changed.
+    pub(super) fn touch(&mut self, key: String) {
+        if !self.touched.contains(&key) {
+            self.touched.push(key);
+        }
     }
 
     /// A model or a text cannot be had: what needs it is left out until it is given after all.

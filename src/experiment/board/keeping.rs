@@ -3,20 +3,22 @@
 use super::driver::{Board, BoardError, known};
 use super::results::Results;
 use super::task::Key;
-use std::collections::BTreeMap;
 
 impl Board {
     /// What checkpoints are known to be before they are loaded, by name. Results of others are forgotten.
-    pub fn expect_models(&mut self, fingerprints: BTreeMap<String, String>) {
+    pub fn expect_models(&mut self, fingerprints: Vec<(String, String)>) {
+        self.keep_results(|key, record| {
+            let mut known = fingerprints.iter();
+            !known.any(|(model, known)| model == key.model && *known != record.model)
+        });
         self.expected = fingerprints;
-        let expected = self.expected.clone();
-        self.keep_results(|key, record| expected.get(key.model).is_none_or(|known| *known == record.model));
     }
 
     /// The fingerprint that results of a checkpoint must have; `None` where nothing is known of it.
     fn fingerprint_of(&self, model: &str) -> Option<&String> {
         let loaded = self.models.get(model).map(|loaded| &loaded.fingerprint);
-        loaded.or_else(|| self.expected.get(model))
+        let expected = || self.expected.iter().find(|(name, _)| name == model);
+        loaded.or_else(|| expected().map(|(_, known)| known))
     }
 
     /// All that was measured, as JSON.
@@ -39,9 +41,8 @@ impl Board {
         }
         let touched = std::mem::take(&mut self.touched);
         let changed = self.results.of(&touched);
-        let dropped = touched
-            .into_iter()
-            .filter(|key| !changed.records.contains_key(key));
+        let is_gone = |key: &String| !changed.records.contains_key(key);
+        let dropped = touched.into_iter().filter(is_gone);
         let json = changed.to_json_without(dropped.collect());
         Ok(Some(
             json.map_err(|error| BoardError::Results(error.to_string()))?,
@@ -81,7 +82,7 @@ impl Board {
     pub fn forget(&mut self, id: &str) -> Result<(), BoardError> {
         for task in known(id)?.tasks(&self.options) {
             if self.results.remove(&task) {
-                self.touched.insert(task.key());
+                self.touch(task.key());
             }
             self.left_out.remove(&task.key());
         }
@@ -95,8 +96,7 @@ impl Board {
     }
 
     /// Forgets the results of some keys, as another page has done.
-    pub fn forget_keys(&mut self, keys: &[String]) {
-        self.results
-            .retain(|key, _| !keys.iter().any(|known| known == key));
+    pub fn forget_keys(&mut self, keys: &[&str]) {
+        self.results.retain(|key, _| !keys.contains(&key));
     }
 }

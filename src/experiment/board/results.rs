@@ -2,7 +2,7 @@ use super::statistics::{Estimate, Losses};
 use super::task::{Kind, PAIRED_CELL, SPEED_SAMPLES, Task};
 use crate::engine::Output;
 use crate::experiment::{CopyScore, Step};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Mean losses by the context that a prediction had: 1 token, 2 to 3, 4 to 7 …; each `(sum, count)`.
 pub type ByContext = Vec<(f64, usize)>;
@@ -146,7 +146,7 @@ impl Results {
     }
 
     /// Those of some keys.
-    pub fn of(&self, keys: &BTreeSet<String>) -> Self {
+    pub fn of(&self, keys: &[String]) -> Self {
         let records = keys
             .iter()
             .filter_map(|key| Some((key.clone(), self.records.get(key)?.clone())));

@@ -59,7 +59,7 @@ impl Board {
             .data
             .add(&task, task.scored(tokens.len()), &steps, &outputs, elapsed_ms);
         record.done += 1;
-        self.touched.insert(task.key());
+        self.touch(task.key());
         if let Some(rates) = &mut self.rates {
             rates.note(computed, elapsed_ms);
         }

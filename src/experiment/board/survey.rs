@@ -7,7 +7,6 @@ use super::finding::{Finding, Verdict};
 use super::task::{Task, operations};
 use crate::model::Operations;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Tokens of a text that is not there yet, for estimates: enough for every task.
 const UNKNOWN_TEXT_TOKENS: usize = 1 << 17;
@@ -63,7 +62,7 @@ struct Work {
 }
 
 /// The work of tasks by their keys: those that claims share are planned once.
-type Planned = BTreeMap<String, Work>;
+type Planned = Vec<(String, Work)>;
 
 impl Board {
     /// Tokens of the text that a task runs on.
@@ -97,7 +96,13 @@ impl Board {
     }
 
     fn planned(&self, planned: &mut Planned, task: &Task) -> Work {
-        *planned.entry(task.key()).or_insert_with(|| self.work(task))
+        let key = task.key();
+        if let Some((_, work)) = planned.iter().find(|(known, _)| *known == key) {
+            return *work;
+        }
+        let work = self.work(task);
+        planned.push((key, work));
+        work
     }
 
     fn progress_of(&self, works: impl Iterator<Item = Work>) -> Progress {
@@ -189,13 +194,16 @@ impl Board {
         let mut planned = Planned::new();
         let standings = CLAIMS.iter().map(|claim| self.standing_of(*claim, &mut planned));
         let standings = standings.collect();
-        let mut open = BTreeMap::new();
+        // Each once, where it can be measured.
+        let mut open = Planned::new();
         for task in CLAIMS.iter().flat_map(|claim| claim.tasks(&self.options)) {
-            if self.is_open(&task) {
-                open.insert(task.key(), self.planned(&mut planned, &task));
+            let key = task.key();
+            if self.is_open(&task) && !open.iter().any(|(known, _)| *known == key) {
+                open.push((key, self.planned(&mut planned, &task)));
             }
         }
-        (standings, self.progress_of(open.into_values()))
+        let works = open.into_iter().map(|(_, work)| work);
+        (standings, self.progress_of(works))
     }
 
     /// How far a claim has come.

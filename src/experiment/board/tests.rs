@@ -4,7 +4,6 @@ use crate::engine::Engine;
 use crate::experiment::Models;
 use crate::model::{Config, Init, Tensor, Weights};
 use std::cell::Cell as Shared;
-use std::collections::BTreeMap;
 
 /// A tiny model with weights that look random.
 fn tiny(encoding: &str) -> (Config, Weights) {
@@ -260,7 +259,8 @@ fn changes_are_told_once_and_another_page_takes_them() {
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
     let dropped: Vec<String> = serde_json::from_value(told["dropped"].clone()).unwrap();
     assert_eq!(dropped.len(), second.board.results().len());
-    second.board.forget_keys(&dropped[1..]);
+    let keys: Vec<&str> = dropped[1..].iter().map(|key| &**key).collect();
+    second.board.forget_keys(&keys);
     assert_eq!(second.board.results().len(), 1);
     second.board.forget_all();
     assert!(second.board.take_changes().unwrap().unwrap().contains("dropped"));
@@ -273,7 +273,7 @@ fn results_of_a_model_that_is_known_to_be_another_are_never_shown() {
     let (kept, all) = (lab.board.export().unwrap(), lab.board.results().len());
     let known = |name: &str| (name.to_string(), fingerprint(name.bytes()));
     // Before anything is loaded: sinusoidal is what it was, ALiBi is not.
-    let expected = BTreeMap::from([known("sinusoidal"), ("alibi".into(), "another".into())]);
+    let expected = vec![known("sinusoidal"), ("alibi".into(), "another".into())];
     let mut later = Lab::new();
     later.board.expect_models(expected.clone());
     assert_eq!(later.board.restore(&kept).unwrap().len(), all / 2);
