@@ -52,14 +52,17 @@ export function python(requirements) {
   return program;
 }
 
-/** Writes the models as ONNX graphs, where they are older than what they are made from. */
+/** Writes the models as ONNX graphs, with plain and with fused attention, where they are older than what they are
+ *  made from. */
 export function exportModels(models) {
   mkdirSync(join(OUT, "onnx"), { recursive: true });
   const script = join(import.meta.dirname, "onnx/export.py");
   for (const model of models) {
-    const [from, to] = [join(ROOT, `www/checkpoints/${model}.safetensors`), join(OUT, `onnx/${model}.onnx`)];
-    const age = Math.max(statSync(from).mtimeMs, statSync(script).mtimeMs);
-    if (existsSync(to) && statSync(to).mtimeMs > age) continue;
-    execFileSync(python("onnx/requirements.txt"), [script, from, to], { stdio: ["ignore", "inherit", "inherit"] });
+    for (const attention of ["plain", "fused"]) {
+      const [from, to] = [join(ROOT, `www/checkpoints/${model}.safetensors`), join(OUT, `onnx/${model}-${attention}.onnx`)];
+      const age = Math.max(statSync(from).mtimeMs, statSync(script).mtimeMs);
+      if (existsSync(to) && statSync(to).mtimeMs > age) continue;
+      execFileSync(python("onnx/requirements.txt"), [script, from, to, "--attention", attention], { stdio: ["ignore", "inherit", "inherit"] });
+    }
   }
 }

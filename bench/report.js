@@ -11,11 +11,13 @@ import { median } from "./speed.js";
 const FILE = join(OUT, "results.json");
 const read = () => (existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : {});
 
-/** Replaces one part's results of one model; the others stay, so that a long run can be made in pieces. */
+/** Replaces what is new of one part's results of one model; the others stay, so that a long run can be made in pieces:
+ *  of engines that are compared with each other, all together. */
 export function keep(part, model, results) {
   const all = read();
   const machine = { date: new Date().toISOString(), cores: cpus().length, processor: cpus()[0].model.trim(), gpu: gpu() ?? "none" };
-  (all[part] ??= {})[model] = { machine, results };
+  const before = (all[part] ??= {})[model]?.results;
+  all[part][model] = { machine, results: Array.isArray(results) ? results : { ...before, ...results } };
   writeFileSync(FILE, `${JSON.stringify(all, undefined, 1)}\n`);
 }
 
@@ -105,7 +107,7 @@ function trainingLine({ results: { ours: own, jax, threads, difference } }) {
     const [a, b] = [median(own[clock]), median(jax[clock])];
     return `ours ${a.toFixed(1)} ms, JAX ${b.toFixed(1)} ms (${(b / a).toFixed(2)})`;
   };
-  const computed = own.computed_ms.length > 0 ? `; by what all threads computed, ${pair("computed_ms")}` : "";
+  const computed = own.computed_ms?.length > 0 ? `; by what all threads computed, ${pair("computed_ms")}` : "";
   return `A step of training (16 × 128 tokens, ALiBi, ${threads} cores): ${pair("ms")}${computed}; losses within ${difference.toExponential(0)}.`;
 }
 

@@ -1,6 +1,6 @@
 """Writes a shipped checkpoint as an ONNX graph: (sources, targets) to losses, each [windows][length].
 
-python export.py CHECKPOINT OUT [--attention fused|plain]
+python export.py CHECKPOINT OUT [--attention plain|fused]
 """
 
 import argparse
@@ -129,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint")
     parser.add_argument("out")
-    parser.add_argument("--attention", choices=["plain", "fused"], default="fused")
+    parser.add_argument("--attention", choices=["plain", "fused"], default="plain")
     arguments = parser.parse_args()
     model = export(*read_checkpoint(arguments.checkpoint), arguments.attention == "fused")
     onnx.save(model, arguments.out)

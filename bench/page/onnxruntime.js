@@ -1,14 +1,14 @@
-// onnxruntime-web: `provider=wasm` or `webgpu`, `threads=N`. Its files are loaded as it ships them.
+// onnxruntime-web: `provider=wasm` or `webgpu`, `attention=fused` (its own operator) or `plain`, `threads=N`. Its files are loaded as it ships them.
 import { sourcesAndTargets } from "./windows.js";
 
 const DIST = "/bench/node_modules/onnxruntime-web/dist/";
 
-export async function load(_checkpoint, { provider, threads, model }) {
+export async function load(_checkpoint, { provider, attention, threads, model }) {
   const ort = await import(`${DIST}ort.${provider}.min.mjs`);
   ort.env.wasm.wasmPaths = DIST;
   ort.env.wasm.numThreads = Number(threads ?? 1);
   ort.env.logLevel = "error";
-  const graph = new Uint8Array(await (await fetch(`/out/bench/onnx/${model}.onnx`)).arrayBuffer());
+  const graph = new Uint8Array(await (await fetch(`/out/bench/onnx/${model}-${attention}.onnx`)).arrayBuffer());
   let of = "";
   let session;
   // One session for each size: with the sizes known, the biases are computed once instead of in each run.
