@@ -11,19 +11,15 @@ pub fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_value(serde_json::from_str(text)?)
 }
 
-/// Turns `{tag: "name", …}` into `{"name": {…}}`, which serde reads without keeping its own copies.
-pub(crate) fn untag(tag: &'static str, value: Value) -> serde_json::Result<Value> {
+/// Takes the name out of `{tag: "name", …}`; gives it and the other fields.
+pub(crate) fn untag(tag: &'static str, value: Value) -> serde_json::Result<(String, Value)> {
     let Value::Object(mut fields) = value else {
         return Err(Error::custom(format!(
             "expected an object with a field \"{tag}\""
         )));
     };
     match fields.remove(tag) {
-        Some(Value::String(name)) => {
-            let mut outer = Map::new();
-            outer.insert(name, Value::Object(fields));
-            Ok(Value::Object(outer))
-        }
+        Some(Value::String(name)) => Ok((name, Value::Object(fields))),
         Some(_) => Err(Error::custom(format!("the field \"{tag}\" is no string"))),
         None => Err(Error::missing_field(tag)),
     }
@@ -53,8 +49,9 @@ macro_rules! tagged {
         impl<'de> serde::Deserialize<'de> for $kind {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = serde_json::Value::deserialize(deserializer)?;
+                // `{"name": {…}}` is what serde reads without keeping its own copies.
                 $crate::json::untag($tag, value)
-                    .and_then(<$kind>::deserialize)
+                    .and_then(|(name, fields)| <$kind>::deserialize(serde_json::json!({ name: fields })))
                     .map_err(serde::de::Error::custom)
             }
         }

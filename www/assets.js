@@ -4,6 +4,7 @@
 /** Each address is written out, since bundlers look for exactly this form. */
 const PLACES = {
   "figures.wasm": () => new URL("./figures_bg.wasm", import.meta.url),
+  "figures-rest.wasm": () => new URL("./figures_rest.wasm", import.meta.url),
   "engine.wasm": () => new URL("./engine_bg.wasm", import.meta.url),
   "worker.js": () => new URL("./worker.js", import.meta.url),
   "tokenizer.json": () => new URL("./assets/tokenizer.json", import.meta.url),

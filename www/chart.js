@@ -1,7 +1,8 @@
 // One picture: a canvas, what stands under the pointer, its sentence, its table, and the ways to take it along.
-import { draw, readout, summary, table } from "./drawing.js";
+import { canDraw, complete, draw, isComplete, readout, summary, table } from "./drawing.js";
 import { makeControl } from "./controls.js";
 import { element, uniqueId } from "./dom.js";
+import { pictureIsThere } from "./first.js";
 import { charts, schedule } from "./frames.js";
 import { saveMenu } from "./save.js";
 
@@ -45,6 +46,7 @@ export class Chart {
     this.isStale = false;
     this.isVisible = false;
     this.isPrinting = false;
+    this.hasEnded = false;
     this.cursor = null;
     this.label();
     this.listen();
@@ -105,6 +107,7 @@ export class Chart {
 
   /** Ends all that outlives the element. */
   end() {
+    this.hasEnded = true;
     this.sizes.disconnect();
     this.sights.disconnect();
     clearTimeout(this.restTimer);
@@ -161,12 +164,14 @@ export class Chart {
     if (!this.isStale || !(this.isVisible || this.isPrinting) || !this.figure) return;
     const { width, height } = this.size();
     if (width < 40) return;
+    if (!canDraw(this.figure)) return this.later(() => schedule(this));
     this.isStale = false;
     const ratio = Math.min(4, this.isPrinting ? 3 : window.devicePixelRatio || 1);
     const key = `figure-${this.definition.id}`;
     try {
       this.geometry = JSON.parse(draw(this.canvas, this.figureText, JSON.stringify(this.style(width, height, ratio)), this.values));
       this.view.messages.hide(key);
+      pictureIsThere();
     } catch (error) {
       // What was drawn before would contradict the controls.
       this.canvas.width = 1;
@@ -176,6 +181,18 @@ export class Chart {
     if (this.cursor) this.tell();
     this.restSoon();
     this.element.dataset.drawn = "true";
+  }
+
+  /** Does something when the whole module is there; where it cannot be had the view says so. */
+  later(action) {
+    const { messages } = this.view;
+    complete().then(
+      () => {
+        messages.hide("module");
+        if (!this.hasEnded) action();
+      },
+      (error) => messages.show("module", "problems.wasm", { reason: error.message }),
+    );
   }
 
   /** Makes the sentence when the picture has come to rest; while points arrive it never does, so now and then. */
@@ -197,6 +214,8 @@ export class Chart {
   rest() {
     this.restless = undefined;
     if (!this.figure) return;
+    if (!isComplete()) return this.later(() => this.rest());
+    this.view.messages.hide("module");
     this.sentence.textContent = this.summary();
     if (this.tableDetails.open) this.fillTable();
   }
@@ -212,6 +231,7 @@ export class Chart {
 
   fillTable() {
     if (!this.tableDetails.open || !this.figure) return;
+    if (!isComplete()) return this.later(() => this.fillTable());
     const { words } = this.view;
     let found;
     try {
@@ -297,7 +317,8 @@ export class Chart {
 
   tell() {
     let text = "";
-    if (this.cursor && this.geometry && this.figure) {
+    if (this.cursor && !isComplete()) this.later(() => this.tell());
+    else if (this.cursor && this.geometry && this.figure) {
       const { x, y } = this.cursor;
       try {
         text = readout(this.figureText, JSON.stringify(this.geometry), this.values, x, y, this.view.words.locale) ?? "";

@@ -1,13 +1,16 @@
-// The module that draws: loaded once for all views of a page, in the languages that they need.
+// The module that draws: loaded once for all views of a page, in the languages that they need. It comes in two
+// parts: the first draws the pictures that a page begins with, the rest comes after them.
 import init, * as module from "../pkg/figures.js";
 import { address, bytes } from "./assets.js";
 
 let started = null;
+let completed = null;
+let isWhole = false;
 /** Bytes of the module's memory, for tests that watch it. */
 export const memory = async () => (await started)?.memory.buffer.byteLength ?? 0;
 const known = new Set();
 
-/** Loads the module; many views may ask. */
+/** Loads the module's first part; many views may ask. */
 export function start() {
   started ??= init({ module_or_path: bytes("figures.wasm") ?? address("figures.wasm") }).catch((error) => {
     // The next view may try again.
@@ -16,6 +19,33 @@ export function start() {
   });
   return started;
 }
+
+/** Loads the rest, which other figures, sentences, tables and files need; many charts may ask. */
+export function complete() {
+  completed ??= start()
+    .then((first) => instantiate(bytes("figures-rest.wasm") ?? address("figures-rest.wasm"), { first }))
+    .then(() => (isWhole = true))
+    .catch((error) => {
+      completed = null;
+      throw error;
+    });
+  return completed;
+}
+
+/** As the module's own loading does: a server that does not say what a file is only makes it slower. */
+async function instantiate(source, imports) {
+  if (source instanceof Uint8Array) return WebAssembly.instantiate(source, imports);
+  const response = await fetch(source);
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
+  const isKnown = response.headers.get("Content-Type")?.startsWith("application/wasm");
+  return isKnown ? WebAssembly.instantiateStreaming(response, imports) : WebAssembly.instantiate(await response.arrayBuffer(), imports);
+}
+
+/** Whether all is there: everything but `draw`, `speak` and `colours` needs it. */
+export const isComplete = () => isWhole;
+
+/** Whether a figure can be drawn now. */
+export const canDraw = ({ figure }) => isWhole || module.is_first(figure);
 
 /** Makes a language known to the module. */
 export function speak(words) {

@@ -8,7 +8,7 @@ import { tagOf } from "./share.js";
 import { Store } from "./store.js";
 import { View } from "./view.js";
 import { STYLE } from "./view-style.js";
-import { VIEWS } from "./views/index.js";
+import { VIEWS, definitionOf } from "./views/index.js";
 import { load, pick } from "./words.js";
 
 /** Properties that are attributes. */
@@ -117,10 +117,15 @@ export class LongviewElement extends HTMLElement {
   async build() {
     const generation = ++this.generation;
     const { state } = this.store;
+    const { viewName } = this.constructor;
+    // All come side by side; what goes wrong is told below.
+    const parts = Promise.all([definitionOf(viewName), start()]);
+    parts.catch(() => {});
     const lang = state.lang || this.closest("[lang]")?.getAttribute("lang") || this.ownerDocument.documentElement.lang;
     const words = await load(pick([lang, ...navigator.languages]));
+    let definition;
     try {
-      await start();
+      [definition] = await parts;
     } catch (error) {
       this.shadowRoot.replaceChildren(element("p", { class: "messages", role: "alert", text: words.say("problems.wasm", { reason: error.message }) }));
       return;
@@ -129,7 +134,7 @@ export class LongviewElement extends HTMLElement {
     if (generation !== this.generation || !this.isConnected) return;
     // Who says nothing leaves the choice to others.
     if (state.engine !== "auto") engine.choose(state.engine);
-    this.view = new View(this.shadowRoot, this.constructor.viewName, this.store, words, { omit: this.omit, eager: this.eager });
+    this.view = new View(this.shadowRoot, viewName, definition, this.store, words, { omit: this.omit, eager: this.eager });
     this.unfollow = this.store.follow((changed) => {
       if (changed.has("engine")) engine.choose(this.store.state.engine);
       this.dispatchEvent(new CustomEvent("longview-change", { bubbles: true, composed: true, detail: Object.fromEntries([...changed].map((name) => [name, this.store.state[name]])) }));
@@ -141,7 +146,7 @@ export class LongviewElement extends HTMLElement {
 
 /** The element class of each view, by the view's name. */
 export const elements = Object.fromEntries(
-  Object.keys(VIEWS).map((name) => [
+  VIEWS.map((name) => [
     name,
     class extends LongviewElement {
       static viewName = name;

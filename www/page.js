@@ -1,8 +1,9 @@
 // The page: it shows the views side by side with one shared state, which is its address; or, embedded, one of them.
 import { encodingChips, makeControl } from "./controls.js";
 import { element } from "./dom.js";
-import { colours, memory, start as startDrawing } from "./drawing.js";
+import { colours, complete, memory, start as startDrawing } from "./drawing.js";
 import { engine } from "./engine.js";
+import { firstPicture } from "./first.js";
 import { tagOf } from "./longview.js";
 import { Messages } from "./messages.js";
 import { Player, playButton } from "./play.js";
@@ -58,19 +59,25 @@ function buildAll(words) {
     views[name] ??= makeView(name, { omit: SHARED });
     holder.replaceChildren(views[name]);
   };
+  show(state.encoding);
+  store.follow((changed) => changed.has("encoding") && show(state.encoding));
+  main.append(bar(words), holder);
+  firstPicture().then(buildModels);
+}
+
+/** The views of the live models, which come after the first picture. */
+function buildModels() {
   // Last, as the sum of what was seen; the introduction leads there.
   const claims = makeView("claims");
   claims.id = "claims";
-  show(state.encoding);
-  store.follow((changed) => changed.has("encoding") && show(state.encoding));
   main.append(
-    bar(words),
-    holder,
     makeView("attention", { omit: SHARED, eager: true }),
     makeView("perplexity", { omit: SHARED, eager: true }),
     makeView("compare", { omit: SHARED }),
     claims,
   );
+  // The address may lead there, and was read before.
+  if (location.hash === `#${claims.id}`) claims.scrollIntoView();
 }
 
 /** Encoding, heads, length and play: what stays on top while the reader scrolls. */
@@ -130,6 +137,8 @@ function themeMenu(words) {
 }
 
 async function build() {
+  // Words and module come side by side.
+  startDrawing().catch(() => {});
   chooseTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", chooseTheme);
   const words = await load(pick([state.lang, ...navigator.languages]));
@@ -172,6 +181,8 @@ async function build() {
   }
   if (isEmbedded && parent !== window) postHeight();
   requestAnimationFrame(() => requestAnimationFrame(() => (root.dataset.ready = "picture")));
+  // Who needs the rest of the module and cannot have it will say so.
+  firstPicture().then(complete).catch(() => {});
   engine.follow((what) => {
     if (what === "verdict" && engine.verdict) root.dataset.ready = "engine";
   });

@@ -1,5 +1,5 @@
 // Taking a picture along: SVG, PNG, CSV, or the clipboard. Files carry what they show in name and metadata.
-import { csv, draw, fileStem, parameters, svg } from "./drawing.js";
+import { complete, csv, draw, fileStem, parameters, svg } from "./drawing.js";
 import { element } from "./dom.js";
 import { withTexts } from "./png.js";
 
@@ -17,6 +17,7 @@ export function saveMenu(chart) {
       onclick: async () => {
         menu.open = false;
         try {
+          await complete();
           await action();
         } catch (error) {
           chart.view.messages.show("save", "problems.save", { reason: String(error.message ?? error) });

@@ -13,7 +13,6 @@ import { Player, playButton } from "./play.js";
 import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
 import { shareDialog } from "./share.js";
 import { statusLine } from "./status.js";
-import { VIEWS } from "./views/index.js";
 
 let nextId = 1;
 
@@ -21,18 +20,19 @@ export class View {
   /**
    * @param {HTMLElement} host takes the view's content
    * @param {string} name
+   * @param {import("./views/index.js").ViewDefinition} definition
    * @param {import("./store.js").Store} store
    * @param {import("./words.js").Words} words
    * @param {{omit?: string[], eager?: boolean}} [options] controls that stand elsewhere;
    *   whether the engine is asked before the view is in sight
    */
-  constructor(host, name, store, words, { omit = [], eager = false } = {}) {
+  constructor(host, name, definition, store, words, { omit = [], eager = false } = {}) {
     this.host = host;
     this.name = name;
     this.id = nextId++;
     this.store = store;
     this.words = words;
-    this.definition = VIEWS[name];
+    this.definition = definition;
     this.messages = new Messages(words);
     /** Ids of what is wanted of the engine, by what. */
     this.wants = new Map();

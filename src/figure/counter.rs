@@ -320,7 +320,7 @@ mod tests {
                 .iter()
                 .map(|cell| match cell {
                     Cell::Number(value) => *value,
-                    Cell::Text(_) => f64::NAN,
+                    _ => f64::NAN,
                 })
                 .collect();
             let binary: f64 = (0..6).map(|bit| numbers[1 + bit] * f64::from(1 << bit)).sum();

@@ -2,13 +2,31 @@ use super::chart::Chart;
 use super::error::FigureError;
 use super::table::Table;
 use super::words::Words;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use serde_json::Value;
+
+/// Reads the settings of a figure that a page shows first. In the browser what these need is one module, and
+/// the rest of the charts another that comes after it: `xtask/src/split.rs` finds the functions by the names
+/// of these two traits and of [`Chart`]'s methods.
+trait First: Sized {
+    /// # Errors
+    /// Fields of another shape.
+    fn read(fields: Value) -> serde_json::Result<Figure>;
+}
+
+/// As [`First`], of a figure that comes later.
+trait Later: Sized {
+    /// # Errors
+    /// Fields of another shape.
+    fn read(fields: Value) -> serde_json::Result<Figure>;
+}
 
 macro_rules! figures {
-    ($($variant:ident = $name:literal;)*) => {
+    ($($turn:ident $variant:ident = $name:literal;)*) => {
         /// One picture and its settings; in JSON `{"figure": "alibi", "heads": 8, "length": 64, …}`.
         /// The numbers that a model gave stand apart, as `values`.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(remote = "Self")]
         pub enum Figure {
             $(
@@ -20,6 +38,16 @@ macro_rules! figures {
         /// The names of all figures in JSON and in the command.
         pub const FIGURES: &[&str] = &[$($name),*];
 
+        $(
+            impl $turn for super::$variant {
+                // A function of its own, so that the browser's two modules can be told apart.
+                #[inline(never)]
+                fn read(fields: Value) -> serde_json::Result<Figure> {
+                    serde_json::from_value(fields).map(Figure::$variant)
+                }
+            }
+        )*
+
         impl Figure {
             /// The name in JSON and in the command.
             pub fn name(&self) -> &'static str {
@@ -29,45 +57,74 @@ macro_rules! figures {
             pub(crate) fn chart(&self) -> &dyn Chart {
                 match self { $(Self::$variant(chart) => chart,)* }
             }
+
+            fn of(name: &str, fields: Value) -> serde_json::Result<Self> {
+                match name {
+                    $($name => <super::$variant as $turn>::read(fields),)*
+                    other => Err(Error::unknown_variant(other, FIGURES)),
+                }
+            }
+
+            /// Whether a page can draw the figure of a name before all of the charts are there.
+            #[cfg(target_arch = "wasm32")]
+            pub(crate) fn is_first(name: &str) -> bool {
+                match name {
+                    $($name => stringify!($turn) == "First",)*
+                    _ => false,
+                }
+            }
         }
     };
 }
 
 figures! {
-    Sinusoidal = "sinusoidal";
-    Rotary = "rotary";
-    T5Buckets = "t5_bias";
-    AlibiMatrices = "alibi";
-    Learned = "learned";
-    CausalMask = "none";
-    Attention = "attention";
-    Distance = "distance";
-    Perplexity = "perplexity";
-    PositionLoss = "position_loss";
-    Similarity = "similarity";
-    Offsets = "offsets";
-    Waves = "waves";
-    Counter = "counter";
-    T5Matrix = "t5_matrix";
-    Wavelengths = "wavelengths";
-    RotaryTable = "rotary_table";
-    RotaryScores = "rotary_scores";
-    RotaryDecay = "rotary_decay";
-    AlibiSlopes = "alibi_slopes";
-    AlibiSoftmax = "alibi_softmax";
-    AttentionHeads = "attention_heads";
-    EffectiveContext = "context";
-    Paper = "paper";
-    Windows = "windows";
-    PairedLoss = "paired_loss";
-    CopyScore = "copy_score";
-    SpeedBars = "speed_bars";
-    BiasCurves = "bias_curves";
-    RotaryMethods = "rotary_methods";
-    XposDecay = "xpos_decay";
+    First Sinusoidal = "sinusoidal";
+    First Rotary = "rotary";
+    First T5Buckets = "t5_bias";
+    First AlibiMatrices = "alibi";
+    First Learned = "learned";
+    First CausalMask = "none";
+    Later Attention = "attention";
+    Later Distance = "distance";
+    Later Perplexity = "perplexity";
+    Later PositionLoss = "position_loss";
+    Later Similarity = "similarity";
+    Later Offsets = "offsets";
+    Later Waves = "waves";
+    Later Counter = "counter";
+    Later T5Matrix = "t5_matrix";
+    Later Wavelengths = "wavelengths";
+    Later RotaryTable = "rotary_table";
+    Later RotaryScores = "rotary_scores";
+    Later RotaryDecay = "rotary_decay";
+    Later AlibiSlopes = "alibi_slopes";
+    Later AlibiSoftmax = "alibi_softmax";
+    Later AttentionHeads = "attention_heads";
+    Later EffectiveContext = "context";
+    Later Paper = "paper";
+    Later Windows = "windows";
+    Later PairedLoss = "paired_loss";
+    Later CopyScore = "copy_score";
+    Later SpeedBars = "speed_bars";
+    First BiasCurves = "bias_curves";
+    First RotaryMethods = "rotary_methods";
+    First XposDecay = "xpos_decay";
 }
 
-crate::json::tagged!(Figure, "figure");
+impl<'de> Deserialize<'de> for Figure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let read = crate::json::untag("figure", value).and_then(|(name, fields)| Self::of(&name, fields));
+        read.map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = Self::serialize(self, serde_json::value::Serializer).map_err(ser::Error::custom)?;
+        crate::json::retag("figure", value).serialize(serializer)
+    }
+}
 
 pub(super) fn usual_base() -> f64 {
     10_000.0
@@ -145,15 +202,15 @@ impl Figure {
 
     /// The figure's settings as one line, for names and metadata of files: `alibi heads=8 length=64`.
     pub fn parameters(&self) -> String {
-        let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) else {
+        let Ok(Value::Object(fields)) = serde_json::to_value(self) else {
             return self.name().into();
         };
         let mut line = self.name().to_string();
         for (name, value) in fields.iter().filter(|(name, _)| *name != "figure") {
             match value {
-                serde_json::Value::Null | serde_json::Value::Object(_) => {}
-                serde_json::Value::Array(list) if list.iter().any(|item| item.is_object()) => {}
-                serde_json::Value::Array(list) => {
+                Value::Null | Value::Object(_) => {}
+                Value::Array(list) if list.iter().any(|item| item.is_object()) => {}
+                Value::Array(list) => {
                     let list: Vec<String> = list.iter().map(plain).collect();
                     line += &format!(" {name}={}", list.join(","));
                 }
@@ -165,11 +222,11 @@ impl Figure {
 }
 
 /// A JSON value without quotes.
-fn plain(value: &serde_json::Value) -> String {
+fn plain(value: &Value) -> String {
     match value {
-        serde_json::Value::String(text) => text.clone(),
+        Value::String(text) => text.clone(),
         // Without ".0", also for numbers that may have a fraction.
-        serde_json::Value::Number(number) => number.as_f64().unwrap_or(f64::NAN).to_string(),
+        Value::Number(number) => number.as_f64().unwrap_or(f64::NAN).to_string(),
         other => other.to_string(),
     }
 }

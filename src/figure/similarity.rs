@@ -334,10 +334,10 @@ mod tests {
         let words = Words::of("en");
         let matrix = figure(Measure::Dot, 64).table(&[], words);
         assert_eq!((matrix.columns.len(), matrix.rows.len()), (65, 64));
-        let Cell::Number(value) = matrix.rows[3][1 + 10] else {
+        let Cell::Single(value) = matrix.rows[3][1 + 10] else {
             panic!("a number")
         };
-        assert!((value - dot(7)).abs() < 1e-5);
+        assert!((f64::from(value) - dot(7)).abs() < 1e-5);
         let pairs = figure(Measure::Dot, 65).table(&[], words);
         assert_eq!((pairs.columns.len(), pairs.rows.len()), (3, 65 * 66 / 2));
     }

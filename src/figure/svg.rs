@@ -5,6 +5,7 @@ use super::style::Style;
 use super::{Figure, compose};
 use plotters::element::Text;
 use plotters::prelude::{IntoDrawingArea, SVGBackend};
+use plotters::style::FontFamily;
 
 /// Units a CSS px: plotters draws in whole numbers, so the drawing is this much larger than the file
 /// says, and curves and fractions of a pixel stay exact.
@@ -48,7 +49,7 @@ pub(crate) fn svg_with(
         paint(&area, &scene, style, units, |area, bitmap, corners| {
             let place = format!("{PLACE}{}.", images.len());
             images.push(image(&encode(bitmap)?, corners));
-            area.draw(&Text::new(place, corners[0], ("sans-serif", 10.0)))
+            area.draw(&Text::new(place, corners[0], (FontFamily::SansSerif, 10.0)))
                 .map_err(|error| FigureError::Backend(error.to_string()))
         })?;
         area.present()

@@ -14,6 +14,9 @@ pub struct Table {
 pub enum Cell {
     /// Not finite: it has no value.
     Number(f64),
+    /// A number that a model gave. In files it is the shortest decimal number that is this f32; as an f64 it
+    /// would have digits that nobody computed.
+    Single(f32),
     Text(String),
 }
 
@@ -24,9 +27,8 @@ impl From<f64> for Cell {
 }
 
 impl From<f32> for Cell {
-    /// The shortest decimal number that is this f32, not the f64 nearest to it.
     fn from(value: f32) -> Self {
-        Self::Number(value.to_string().parse().unwrap_or(f64::NAN))
+        Self::Single(value)
     }
 }
 
@@ -72,7 +74,8 @@ impl Table {
         for row in &self.rows {
             line(&mut row.iter().map(|cell| match cell {
                 Cell::Number(value) if value.is_finite() => value.to_string(),
-                Cell::Number(_) => String::new(),
+                Cell::Single(value) if value.is_finite() => value.to_string(),
+                Cell::Number(_) | Cell::Single(_) => String::new(),
                 Cell::Text(text) => text.clone(),
             }));
         }
@@ -89,10 +92,14 @@ impl Table {
             .iter()
             .step_by(step)
             .map(|row| {
+                let number = |value: f64| match value {
+                    _ if value.is_nan() => "–".to_string(),
+                    _ if value.fract() == 0.0 => text::number(value, 9),
+                    _ => text::number(value, 4),
+                };
                 let words = |cell: &Cell| match cell {
-                    Cell::Number(value) if value.is_nan() => "–".to_string(),
-                    Cell::Number(value) if value.fract() == 0.0 => text::number(*value, 9),
-                    Cell::Number(value) => text::number(*value, 4),
+                    Cell::Number(value) => number(*value),
+                    Cell::Single(value) => number(f64::from(*value)),
                     Cell::Text(text) => text.clone(),
                 };
                 row.iter().map(words).collect()

@@ -142,6 +142,13 @@ pub fn readout(
     Ok(crate::figure::readout(&figure, values, &geometry, [x, y], locale))
 }
 
+/// Whether [`draw`] can draw a figure of this name before the module's second part is there; everything else
+/// but [`add_locale`] and [`encoding_colours`] waits for that part (`xtask/src/split.rs`).
+#[wasm_bindgen]
+pub fn is_first(name: &str) -> bool {
+    Figure::is_first(name)
+}
+
 /// Makes a language known, by the object `chart` of its locale file.
 ///
 /// # Errors

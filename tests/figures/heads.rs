@@ -224,7 +224,7 @@ fn every_panel_reads_its_own_head() {
     let most = table
         .rows
         .iter()
-        .find(|row| row[4] == Cell::Number(0.75))
+        .find(|row| row[4] == Cell::Single(0.75))
         .unwrap();
     assert_eq!(most[..2], [Cell::Number(2.0), Cell::Number(1.0)]);
 }

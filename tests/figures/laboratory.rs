@@ -359,5 +359,5 @@ fn the_curves_of_biases_are_the_encodings() {
         "distance 60, head 1: bias −3.312, which multiplies a weight by 0.0364"
     );
     let table = figure.table(&bias.to_f32(), "en").unwrap();
-    assert_eq!(table.rows[150][1], Cell::Number(bias.at(0, 150)));
+    assert_eq!(table.rows[150][1], Cell::Single(bias.at(0, 150) as f32));
 }

@@ -1,12 +1,8 @@
 // All views. Each file says which controls a view has, which pictures they make, and what it needs of the engine.
 import alibi from "./alibi.js";
-import attention from "./attention.js";
-import claims from "./claims.js";
-import compare from "./compare.js";
 import learned from "./learned.js";
 import methods from "./methods.js";
 import none from "./none.js";
-import perplexity from "./perplexity.js";
 import rotary from "./rotary.js";
 import sinusoidal from "./sinusoidal.js";
 import t5_bias from "./t5_bias.js";
@@ -36,5 +32,16 @@ import t5_bias from "./t5_bias.js";
  * @property {(chart: any, x: number, y: number) => string} [more] words after the readout
  */
 
-/** @type {Record<string, ViewDefinition>} */
-export const VIEWS = { none, learned, sinusoidal, rotary, t5_bias, alibi, methods, attention, perplexity, compare, claims };
+/** @type {Record<string, ViewDefinition>} those that a page begins with */
+const FIRST = { none, learned, sinusoidal, rotary, t5_bias, alibi, methods };
+/** Those of the live models, which are a file of their own. */
+const LATER = ["attention", "perplexity", "compare", "claims"];
+
+/** The names of all views. */
+export const VIEWS = [...Object.keys(FIRST), ...LATER];
+
+/**
+ * @param {string} name
+ * @returns {Promise<ViewDefinition>}
+ */
+export const definitionOf = async (name) => FIRST[name] ?? (await import("./later.js"))[name];

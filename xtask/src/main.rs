@@ -1,12 +1,15 @@
 //! The project's chores, run as `cargo xtask CHORE`.
 
 mod bench;
+mod compress;
+mod document;
 mod install;
 mod offline;
 mod package;
 mod scripts;
 mod serve;
 mod site;
+mod split;
 mod test;
 mod workspace;
 

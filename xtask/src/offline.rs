@@ -111,6 +111,7 @@ fn assemble(models: &[String]) -> Result<String> {
         )
     };
     carry("figures.wasm", &read("pkg/figures_bg.wasm")?)?;
+    carry("figures-rest.wasm", &read("pkg/figures_rest.wasm")?)?;
     carry("engine.wasm", &read("pkg/engine_bg.wasm")?)?;
     carry("worker.js", &read("pkg/worker.js")?)?;
     for model in models {

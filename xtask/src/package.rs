@@ -1,11 +1,10 @@
 //! Builds pkg/: what the page loads and what goes to npm.
 
 use crate::workspace::{cargo, command, output, root, target_folder};
-use crate::{install, scripts};
+use crate::{compress, install, scripts, split};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const TOOLS: &str = "xtask/tools";
@@ -14,26 +13,40 @@ const TOOLS: &str = "xtask/tools";
 struct Module {
     /// Of its files in pkg/: NAME.js, NAME.d.ts, NAME_bg.wasm.
     name: &'static str,
+    /// Whether it is split in two (see `split.rs`), NAME_bg.wasm and NAME_rest.wasm.
+    is_split: bool,
     profile: &'static str,
     features: &'static str,
     /// What rustc is told beside the profile.
     flags: &'static [&'static str],
-    limit_bytes: usize,
-    limit_gzip_bytes: usize,
+    /// What each of its files may have, compressed by Brotli.
+    limits: &'static [usize],
 }
 
-/// What the first picture needs: it draws, and knows no model.
+impl Module {
+    /// The names of its WebAssembly files.
+    fn files(&self) -> Vec<String> {
+        let parts: &[&str] = if self.is_split { &["bg", "rest"] } else { &["bg"] };
+        parts
+            .iter()
+            .map(|part| format!("{}_{part}.wasm", self.name))
+            .collect()
+    }
+}
+
+/// What draws, and knows no model; its first part is what the first picture needs.
 const FIGURES: Module = Module {
     name: "figures",
+    is_split: true,
     profile: "web",
     features: "figures",
     flags: &[],
-    limit_bytes: 702_000,
-    limit_gzip_bytes: 279_000,
+    limits: &[122_500, 100_200],
 };
 /// What a worker loads when a model is to run.
 const ENGINE: Module = Module {
     name: "engine",
+    is_split: false,
     profile: "web-engine",
     features: "gpu,laboratory",
     // The kernels' loops need opt-level 3, and what they call once is inlined all the same; the rest of the
@@ -42,8 +55,7 @@ const ENGINE: Module = Module {
         "-Cllvm-args=--inline-threshold=50",
         "-Cllvm-args=--inlinehint-threshold=80",
     ],
-    limit_bytes: 1_003_000,
-    limit_gzip_bytes: 417_000,
+    limits: &[360_000],
 };
 
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
@@ -70,45 +82,47 @@ pub struct Arguments {
     pub fast: bool,
 }
 
-/// The size of a module in bytes.
-pub struct Size {
-    raw: usize,
-    gzip: usize,
-}
-
 /// Builds what readers download, where it has changed, and says how large it is.
 pub fn build(arguments: &Arguments) -> Result<()> {
     for module in [&FIGURES, &ENGINE] {
-        let (size, is_current) = make("pkg", module, &[], arguments.fast)?;
-        eprintln!(
-            "pkg/{}_bg.wasm: {} kB, {} kB gzipped{}{}",
-            module.name,
-            size.raw / 1000,
-            size.gzip / 1000,
-            if arguments.fast { ", not optimised" } else { "" },
-            if is_current { " (up to date)" } else { "" },
-        );
+        let is_current = make("pkg", module, &[], arguments.fast)?;
+        for file in module.files() {
+            let [raw, sent] = measure(&file)?;
+            eprintln!(
+                "pkg/{file}: {} kB, {} kB by Brotli{}{}",
+                raw / 1000,
+                sent / 1000,
+                if arguments.fast { ", not optimised" } else { "" },
+                if is_current { " (up to date)" } else { "" },
+            );
+        }
     }
-    scripts::bundle()
+    scripts::bundle()?;
+    compress::prepare()
 }
 
 /// Fails when an optimised module is larger than its budget.
 pub fn check_budget() -> Result<()> {
     for module in [&FIGURES, &ENGINE] {
-        let size = measure(&root().join(format!("pkg/{}_bg.wasm", module.name)))?;
-        if size.raw > module.limit_bytes || size.gzip > module.limit_gzip_bytes {
-            bail!(
-                "the module {} has {} kB, {} kB gzipped, and its budget is {} and {}: find what grew, or raise the limit in {}",
-                module.name,
-                size.raw / 1000,
-                size.gzip / 1000,
-                module.limit_bytes / 1000,
-                module.limit_gzip_bytes / 1000,
-                file!(),
-            );
+        for (file, &limit) in module.files().iter().zip(module.limits) {
+            let [raw, sent] = measure(file)?;
+            if sent > limit {
+                bail!(
+                    "pkg/{file} has {raw} bytes, {sent} by Brotli, and its budget is {limit}: find what grew, or raise the limit in {}",
+                    file!(),
+                );
+            }
         }
     }
     Ok(())
+}
+
+/// The bytes of a file of pkg/, as it is and as Brotli sends it.
+fn measure(file: &str) -> Result<[usize; 2]> {
+    let path = root().join("pkg").join(file);
+    let bytes = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let sent = compress::encoded(&bytes, compress::Coding::Brotli)?.len();
+    Ok([bytes.len(), sent])
 }
 
 /// Builds as [`build`], and fails when an optimised module is larger than its budget.
@@ -122,8 +136,8 @@ pub fn build_checks() -> Result<()> {
     make("out/checks", &ENGINE, &["--features", "checks"], false).map(|_| ())
 }
 
-/// Builds a module into a folder; gives its size and whether it was up to date.
-fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<(Size, bool)> {
+/// Builds a module into a folder; says whether it was up to date.
+fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<bool> {
     install::wasm_target()?;
     let mut compile = cargo(&["rustc", "--package", "longview", "--lib", "--no-default-features"]);
     compile
@@ -148,14 +162,20 @@ fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<(Siz
             .join(format!("{}-{}.stamp", folder.replace('/', "-"), module.name));
     let stamp = stamp(&bytes, fast)?;
     let folder = root().join(folder);
-    let file = folder.join(format!("{}_bg.wasm", module.name));
+    let files: Vec<PathBuf> = module.files().iter().map(|file| folder.join(file)).collect();
     let script = folder.join(format!("{}.js", module.name));
-    let is_current =
-        fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp) && file.is_file() && script.is_file();
+    let is_whole = script.is_file() && files.iter().all(|file| file.is_file());
+    let is_current = is_whole && fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp);
     if !is_current {
         bind(&compiled, &folder, module.name)?;
-        if !fast {
-            optimise(&file)?;
+        if let [first, rest] = &files[..] {
+            let parts = split::split(&fs::read(first)?)?;
+            fs::write(first, parts.first)
+                .with_context(|| format!("{} cannot be written", first.display()))?;
+            fs::write(rest, parts.rest).with_context(|| format!("{} cannot be written", rest.display()))?;
+        }
+        for file in files.iter().filter(|_| !fast) {
+            optimise(file)?;
         }
         if let Some(stamps) = stamp_file.parent() {
             fs::create_dir_all(stamps)?;
@@ -163,7 +183,7 @@ fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<(Siz
         fs::write(&stamp_file, stamp)
             .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
     }
-    Ok((measure(&file)?, is_current))
+    Ok(is_current)
 }
 
 /// Cargo's configuration that leaves this machine's folders out of the module's messages, where they are of
@@ -189,7 +209,9 @@ fn stamp(compiled: &[u8], fast: bool) -> Result<String> {
     let tools = read(root().join(TOOLS).join("package-lock.json"))?;
     let crates = read(root().join("Cargo.lock"))?;
     let mut hasher = DefaultHasher::new();
-    (compiled, tools, crates, WASM_OPT, fast).hash(&mut hasher);
+    // Where the cut is decides what is in which file.
+    let cut = read(root().join("xtask/src/split.rs"))?;
+    (compiled, tools, crates, cut, WASM_OPT, fast).hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
 }
 
@@ -217,14 +239,4 @@ fn optimise(module: &Path) -> Result<()> {
         .arg(&small);
     output(&mut node).context("wasm-opt cannot optimise the module")?;
     fs::rename(&small, module).with_context(|| format!("{} cannot be replaced", module.display()))
-}
-
-fn measure(module: &Path) -> Result<Size> {
-    let bytes = fs::read(module).with_context(|| format!("{} cannot be read", module.display()))?;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(&bytes)?;
-    Ok(Size {
-        raw: bytes.len(),
-        gzip: encoder.finish()?.len(),
-    })
 }

@@ -1,7 +1,7 @@
 //! Bundles the page's scripts into pkg/, with everything that they fetch beside them.
 
-use crate::install;
 use crate::workspace::{command, output, root};
+use crate::{document, install};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn bundle() -> Result<()> {
 
 /// The package carries its page: frames and links that elements offer lead there.
 fn copy_page(package: &Path) -> Result<()> {
-    let html = fs::read_to_string(root().join("index.html")).context("index.html cannot be read")?;
+    let html = document::page()?;
     let html = html.replace("=\"www/", "=\"").replace("=\"pkg/", "=\"");
     fs::write(package.join("page.html"), html).context("pkg/page.html cannot be written")?;
     for name in ["style.css", "icon.svg"] {
@@ -65,6 +65,7 @@ pub fn package_files() -> Result<Vec<PathBuf>> {
         "page.js",
         "worker.js",
         "figures_bg.wasm",
+        "figures_rest.wasm",
         "engine_bg.wasm",
         "page.html",
         "style.css",
@@ -174,6 +175,11 @@ fn copy_assets(to: &Path) -> Result<()> {
 /// Copies a file where it differs.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).with_context(|| format!("{} cannot be read", from.display()))?;
+    write_if_new(to, &bytes)
+}
+
+/// Writes a file where it differs.
+pub fn write_if_new(to: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(to).is_ok_and(|there| there == bytes) {
         return Ok(());
     }

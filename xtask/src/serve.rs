@@ -1,15 +1,16 @@
 //! A small server for the page, on this machine only.
 
-use crate::package;
+use crate::compress::{self, CODINGS, Coding};
 use crate::workspace::root;
+use crate::{document, package};
 use anyhow::{Context, Result, bail};
-use std::fs::File;
-use std::io::ErrorKind;
+use std::fs;
+use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use tiny_http::{Header, Method, Request, Response, Server};
+use tiny_http::{Method, Request, Server};
 
 /// How many ports after a busy one are tried.
 const NEXT_PORTS: u16 = 20;
@@ -101,30 +102,92 @@ fn has_desktop() -> bool {
 }
 
 fn answer(request: Request, folder: &Path) {
-    // A reader who has gone away is no error of ours, so the results of respond() are dropped.
+    let plain = [("Content-Type", "text/plain; charset=utf-8")];
     if !matches!(request.method(), Method::Get | Method::Head) {
-        let _ =
-            request.respond(Response::from_string("only GET and HEAD are served\n").with_status_code(405));
-        return;
+        return send(
+            request,
+            "405 Method Not Allowed",
+            &plain,
+            b"only GET and HEAD are served\n",
+        );
     }
-    let opened = resolve(request.url(), folder).and_then(|path| Some((File::open(&path).ok()?, path)));
-    let Some((file, path)) = opened else {
-        let missing = Response::from_string("no such file\n").with_status_code(404);
-        let _ = request.respond(with_header(missing, "Content-Type", "text/plain; charset=utf-8"));
-        return;
+    let Some((bytes, path)) = read(request.url(), folder) else {
+        return send(request, "404 Not Found", &plain, b"no such file\n");
     };
-    let response = with_header(Response::from_file(file), "Content-Type", content_type(&path));
-    // What is being worked on must never come from the browser's cache.
-    let response = with_header(response, "Cache-Control", "no-store");
-    // A frame that is sandboxed has no origin, and may load modules and bytes only if everybody may.
-    let _ = request.respond(with_header(response, "Access-Control-Allow-Origin", "*"));
+    let mut headers = vec![
+        ("Content-Type", content_type(&path)),
+        ("Vary", "Accept-Encoding"),
+        // What is being worked on must never come from the browser's cache.
+        ("Cache-Control", "no-store"),
+        // A frame that is sandboxed has no origin, and may load modules and bytes only if everybody may.
+        ("Access-Control-Allow-Origin", "*"),
+    ];
+    match smaller(&request, &path, &bytes) {
+        Some((coding, small)) => {
+            headers.push(("Content-Encoding", coding.name()));
+            send(request, "200 OK", &headers, &small);
+        }
+        None => send(request, "200 OK", &headers, &bytes),
+    }
 }
 
-fn with_header<R: std::io::Read>(response: Response<R>, name: &str, value: &str) -> Response<R> {
-    match Header::from_bytes(name, value) {
-        Ok(header) => response.with_header(header),
-        Err(()) => response,
+/// The bytes behind an address, and where they stand. The page's own document is made for what is built.
+fn read(url: &str, folder: &Path) -> Option<(Vec<u8>, PathBuf)> {
+    let path = resolve(url, folder)?;
+    let made = (path == folder.join("index.html")).then(document::page);
+    let bytes = match made {
+        Some(Ok(html)) => html.into_bytes(),
+        _ => fs::read(&path).ok()?,
+    };
+    Some((bytes, path))
+}
+
+/// Answers, and asks the reader to close the connection: tiny_http has a thread for each that is open, and of
+/// several that are opened at once it may leave one waiting until another is closed.
+fn send(request: Request, status: &str, headers: &[(&str, &str)], body: &[u8]) {
+    let has_body = *request.method() != Method::Head;
+    let mut head = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
     }
+    head += "\r\n";
+    let mut writer = request.into_writer();
+    // A reader who has gone away is no error of ours.
+    let _ = writer
+        .write_all(head.as_bytes())
+        .and_then(|()| if has_body { writer.write_all(body) } else { Ok(()) })
+        .and_then(|()| writer.flush());
+}
+
+/// A file as it was compressed when it was built, in the best coding that the reader takes; nothing where it
+/// was not, since compressing takes longer than sending.
+fn smaller(request: &Request, path: &Path, bytes: &[u8]) -> Option<(Coding, Vec<u8>)> {
+    if !compress::is_worthwhile(path) {
+        return None;
+    }
+    let accepted = request
+        .headers()
+        .iter()
+        .find(|header| header.field.equiv("Accept-Encoding"))?;
+    CODINGS
+        .into_iter()
+        .filter(|coding| accepts(accepted.value.as_str(), *coding))
+        .find_map(|coding| Some((coding, compress::kept(bytes, coding)?)))
+}
+
+/// Whether an `Accept-Encoding` has a coding, and not with weight 0 (RFC 9110, 12.5.3).
+fn accepts(header: &str, coding: Coding) -> bool {
+    header.split(',').any(|part| {
+        let mut parts = part.split(';').map(str::trim);
+        let is_named = parts
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(coding.name()));
+        let weight = parts.find_map(|more| more.strip_prefix("q=")).map(str::parse);
+        is_named && weight.is_none_or(|weight| weight.is_ok_and(|weight: f32| weight > 0.0))
+    })
 }
 
 /// The file behind an address, if it stands inside the folder and is no hidden file.
@@ -185,7 +248,8 @@ fn content_type(path: &Path) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use std::fs::File;
+    use std::io::Read;
     use std::net::TcpStream;
 
     fn get(site: &Site, path: &str) -> (u16, String) {
@@ -211,6 +275,37 @@ mod tests {
         assert!(answer.ends_with(&std::fs::read_to_string(root().join("corpus/README.md")).unwrap()));
         assert_eq!(get(&site, "/corpus%2FREADME.md").0, 200);
         assert_eq!(get(&site, "/no-such-file").0, 404);
+    }
+
+    #[test]
+    fn what_was_compressed_is_sent_so_to_those_who_take_it() {
+        let file = root().join("out/compressed.js");
+        fs::create_dir_all(root().join("out")).unwrap();
+        let text = format!("let run = {};\n", std::process::id()).repeat(100);
+        fs::write(&file, &text).unwrap();
+        let site = Site::start(0).unwrap();
+        let ask = |accepted: &str| {
+            let host = site.address.trim_start_matches("http://").trim_end_matches('/');
+            let mut stream = TcpStream::connect(host).unwrap();
+            write!(
+                stream,
+                "GET /out/compressed.js HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAccept-Encoding: {accepted}\r\n\r\n"
+            )
+            .unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).unwrap();
+            answer
+        };
+        let has =
+            |answer: &[u8], words: &str| answer.windows(words.len()).any(|some| some == words.as_bytes());
+        assert!(has(&ask("gzip, br"), &text), "it was not compressed yet");
+        let small = CODINGS.map(|coding| compress::encoded(text.as_bytes(), coding).unwrap());
+        let answer = ask("gzip, br");
+        assert!(answer.ends_with(&small[0]) && has(&answer, "Content-Encoding: br\r\n"));
+        let answer = ask("br;q=0, gzip;q=0.5");
+        assert!(answer.ends_with(&small[1]) && has(&answer, "Content-Encoding: gzip\r\n"));
+        assert!(has(&ask("identity"), &text));
+        fs::remove_file(file).unwrap();
     }
 
     #[test]
@@ -253,6 +348,30 @@ mod tests {
         assert_eq!(get(&site, "/Cargo.toml").0, 200);
         drop(stalled);
         std::fs::remove_file(file).unwrap();
+    }
+
+    #[test]
+    fn many_who_come_at_once_are_all_served() {
+        let site = Site::start(0).unwrap();
+        let host = site.address.trim_start_matches("http://").trim_end_matches('/');
+        let ask = || {
+            let mut stream = TcpStream::connect(host).unwrap();
+            // A browser keeps its connections open.
+            write!(stream, "GET /Cargo.toml HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+            stream
+                .set_read_timeout(Some(std::time::Duration::from_secs(60)))
+                .unwrap();
+            let mut start = [0; 34];
+            stream.read_exact(&mut start).unwrap();
+            assert_eq!(&start, b"HTTP/1.1 200 OK\r\nConnection: close");
+        };
+        for _ in 0..20 {
+            thread::scope(|scope| {
+                for _ in 0..12 {
+                    scope.spawn(ask);
+                }
+            });
+        }
     }
 
     #[test]

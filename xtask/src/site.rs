@@ -1,14 +1,15 @@
 //! The page as a folder for any static host, under any base path.
 
-use crate::package;
-use crate::scripts::{copy, package_files, remove_chunks};
+use crate::compress::{self, CODINGS};
+use crate::scripts::{package_files, remove_chunks, write_if_new};
 use crate::workspace::root;
+use crate::{document, package};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Beside the package, what the page's document names and what readers copy from.
-const FILES: [&str; 3] = ["index.html", "www/style.css", "www/icon.svg"];
+const FILES: [&str; 2] = ["www/style.css", "www/icon.svg"];
 const EXAMPLES: &str = "www/examples";
 
 #[derive(clap::Args)]
@@ -33,7 +34,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Copies the built site; gives the number of its files and bytes.
+/// Copies the built site; gives the number of its files and bytes. Beside each file that becomes smaller stand
+/// NAME.br and NAME.gz, which many static hosts send in its place.
 pub fn write(folder: &Path) -> Result<(usize, u64)> {
     let package = folder.join("pkg");
     if package.is_dir() {
@@ -50,14 +52,28 @@ pub fn write(folder: &Path) -> Result<(usize, u64)> {
         }
     }
     files.extend(package_files()?.iter().map(|file| Path::new("pkg").join(file)));
-    let mut bytes = 0;
+    let mut sum = put(folder, Path::new("index.html"), document::page()?.as_bytes())?;
     for file in &files {
-        let to = folder.join(file);
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
-        }
-        copy(&root().join(file), &to)?;
-        bytes += to.metadata()?.len();
+        let path = root().join(file);
+        let bytes = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        sum += put(folder, file, &bytes)?;
     }
-    Ok((files.len(), bytes))
+    Ok((files.len() + 1, sum))
+}
+
+/// Writes a file, and its compressed forms; gives the size of the file itself.
+fn put(folder: &Path, file: &Path, bytes: &[u8]) -> Result<u64> {
+    let to = folder.join(file);
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("{} cannot be made", parent.display()))?;
+    }
+    write_if_new(&to, bytes)?;
+    if compress::is_worthwhile(file) {
+        for coding in CODINGS {
+            let ending = to.extension().unwrap_or_default().to_string_lossy();
+            let small = to.with_extension(format!("{ending}.{}", coding.ending()));
+            write_if_new(&small, &compress::encoded(bytes, coding)?)?;
+        }
+    }
+    Ok(bytes.len() as u64)
 }
