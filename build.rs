@@ -1,5 +1,6 @@
 //! Writes the tokenizer's table of letters and numbers: as ranges it is a tenth of the full table of
-//! Unicode's categories, which would be an eighth of the wasm module.
+//! Unicode's categories, which would be an eighth of the wasm module. And the shaders without what only readers
+//! of the source need, which is a quarter of them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +18,25 @@ fn main() -> std::io::Result<()> {
             ranges.len()
         );
     }
-    std::fs::write(Path::new(&folder).join("categories.rs"), text)
+    let folder = Path::new(&folder);
+    std::fs::write(folder.join("categories.rs"), text)?;
+    shaders(&folder.join("shaders"))
+}
+
+/// Copies the shaders without comments, indentation and empty lines.
+fn shaders(folder: &Path) -> std::io::Result<()> {
+    const SHADERS: &str = "src/engine/gpu/shaders";
+    println!("cargo::rerun-if-changed={SHADERS}");
+    std::fs::create_dir_all(folder)?;
+    for entry in std::fs::read_dir(SHADERS)? {
+        let entry = entry?;
+        let text = std::fs::read_to_string(entry.path())?;
+        let lines = text.lines().map(str::trim);
+        let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+        let short = kept.fold(String::new(), |text, line| text + line + "\n");
+        std::fs::write(folder.join(entry.file_name()), short)?;
+    }
+    Ok(())
 }
 
 /// The characters past ASCII that belong, as ranges of code points with both ends.

@@ -58,10 +58,10 @@ pub struct Verdict {
     pub message: String,
     /// The largest difference between GPU and CPU in the self-check.
     pub max_difference: Option<f32>,
-    /// What the same short run took on both, where that decided.
-    #[cfg(feature = "gpu")]
-    #[serde(flatten)]
-    pub speeds: Option<Speeds>,
+    /// What the same short run took on the CPU, where that decided, in milliseconds.
+    pub cpu_ms: Option<f64>,
+    /// And what it took on the GPU.
+    pub gpu_ms: Option<f64>,
     /// Which variants of its kernels a real GPU runs, and the measurement that says so.
     #[cfg(feature = "gpu")]
     pub variants: Option<Selection>,
@@ -75,8 +75,8 @@ impl Verdict {
             reason,
             message,
             max_difference: None,
-            #[cfg(feature = "gpu")]
-            speeds: None,
+            cpu_ms: None,
+            gpu_ms: None,
             #[cfg(feature = "gpu")]
             variants: None,
         }
@@ -280,7 +280,8 @@ fn decide(name: &str, largest: f32, speeds: Option<Speeds>) -> Verdict {
             format!("The CPU runs the models: a short run took it {cpu_ms} ms, and {name} {gpu_ms} ms."),
         ),
     };
-    verdict.speeds = speeds;
+    verdict.cpu_ms = speeds.map(|measured| measured.cpu_ms);
+    verdict.gpu_ms = speeds.map(|measured| measured.gpu_ms);
     verdict
 }
 
@@ -312,6 +313,6 @@ mod tests {
     fn without_a_measurement_the_gpu_runs_as_asked() {
         let verdict = decide("Some GPU", 1e-6, None);
         assert_eq!((verdict.engine, verdict.reason), ("gpu", Reason::Agrees));
-        assert!(verdict.speeds.is_none());
+        assert_eq!((verdict.cpu_ms, verdict.gpu_ms), (None, None));
     }
 }

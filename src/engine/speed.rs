@@ -4,7 +4,6 @@ use super::gpu::{self, Device, check};
 use super::{Batch, Captures, EngineError, clock, cpu};
 use crate::encoding::{Alibi, Encoding};
 use crate::model::Config;
-use serde::Serialize;
 use std::sync::Arc;
 
 /// Windows and tokens in each, of the batch that is measured.
@@ -13,7 +12,7 @@ const SHAPE: (usize, usize) = (4, 128);
 const ROUNDS: usize = 2;
 
 /// Milliseconds that the same batch takes on each engine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speeds {
     pub cpu_ms: f64,
     pub gpu_ms: f64,

@@ -21,7 +21,6 @@ const D_HEAD: usize = 24;
 /// What the measurement found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Selection {
-    #[serde(flatten)]
     pub variants: Variants,
     /// Of the matrix product.
     pub linear_ms: VariantTimes,

@@ -12,47 +12,38 @@ const fn source(name: &'static str, twin: &'static str, parts: &'static [&'stati
     Source { name, twin, parts }
 }
 
-const LINEAR: &str = include_str!("shaders/linear.wgsl");
-const ATTENTION: &str = include_str!("shaders/attention.wgsl");
+/// A file of `shaders/`, as build.rs leaves it: without comments.
+macro_rules! shader {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/shaders/", $name, ".wgsl"))
+    };
+}
+
+const LINEAR: &str = shader!("linear");
+const ATTENTION: &str = shader!("attention");
 
 /// Every kernel.
 pub const SHADERS: &[Source] = &[
-    source("embed", "embed", &[include_str!("shaders/embed.wgsl")]),
-    source(
-        "layer_norm",
-        "layer_norm",
-        &[include_str!("shaders/layer_norm.wgsl")],
-    ),
-    source(
-        "linear",
-        "linear",
-        &[LINEAR, include_str!("shaders/linear_registers.wgsl")],
-    ),
-    source(
-        "linear_tiles",
-        "linear",
-        &[LINEAR, include_str!("shaders/linear_tiles.wgsl")],
-    ),
-    source("copy_qk", "copy_qk", &[include_str!("shaders/copy_qk.wgsl")]),
-    source("smear", "smear", &[include_str!("shaders/smear.wgsl")]),
-    source("rotate", "rotate", &[include_str!("shaders/rotate.wgsl")]),
+    source("embed", "embed", &[shader!("embed")]),
+    source("layer_norm", "layer_norm", &[shader!("layer_norm")]),
+    source("linear", "linear", &[LINEAR, shader!("linear_registers")]),
+    source("linear_tiles", "linear", &[LINEAR, shader!("linear_tiles")]),
+    source("copy_qk", "copy_qk", &[shader!("copy_qk")]),
+    source("smear", "smear", &[shader!("smear")]),
+    source("rotate", "rotate", &[shader!("rotate")]),
     source("attention", "attention", &[ATTENTION]),
     source("attention_far", "attention", &[ATTENTION]),
-    source(
-        "attention_tiles",
-        "attention",
-        &[include_str!("shaders/attention_tiles.wgsl")],
-    ),
-    source("nll", "nll", &[include_str!("shaders/nll.wgsl")]),
+    source("attention_tiles", "attention", &[shader!("attention_tiles")]),
+    source("nll", "nll", &[shader!("nll")]),
     source(
         "capture_attention",
         "capture_attention",
-        &[include_str!("shaders/capture_attention.wgsl")],
+        &[shader!("capture_attention")],
     ),
     source(
         "capture_profile",
         "capture_profile",
-        &[include_str!("shaders/capture_profile.wgsl")],
+        &[shader!("capture_profile")],
     ),
 ];
 
@@ -70,7 +61,7 @@ pub fn linear_tile(name: &str) -> (usize, usize) {
 }
 
 impl Source {
-    /// The kernel's WGSL as its files have it.
+    /// The kernel's WGSL as its files have it, but for comments.
     pub fn template(&self) -> String {
         self.parts.concat()
     }
