@@ -55,7 +55,7 @@ const ENGINE: Module = Module {
         "-Cllvm-args=--inline-threshold=50",
         "-Cllvm-args=--inlinehint-threshold=80",
     ],
-    limits: &[360_000],
+    limits: &[328_000],
 };
 
 /// What wasm-opt has to know that rustc emits (`+simd128` stands in .cargo/config.toml).
