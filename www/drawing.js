@@ -2,6 +2,7 @@
 // parts: the first draws the pictures that a page begins with, the rest comes after them.
 import init, * as module from "../pkg/figures.js";
 import { address, bytes } from "./assets.js";
+import { compile } from "./compile.js";
 
 let started = null;
 let completed = null;
@@ -23,22 +24,16 @@ export function start() {
 /** Loads the rest, which other figures, sentences, tables and files need; many charts may ask. */
 export function complete() {
   completed ??= start()
-    .then((first) => instantiate(bytes("figures-rest.wasm") ?? address("figures-rest.wasm"), { first }))
+    .then(async (first) => {
+      const rest = await compile(bytes("figures-rest.wasm") ?? address("figures-rest.wasm"));
+      return WebAssembly.instantiate(rest, { first });
+    })
     .then(() => (isWhole = true))
     .catch((error) => {
       completed = null;
       throw error;
     });
   return completed;
-}
-
-/** As the module's own loading does: a server that does not say what a file is only makes it slower. */
-async function instantiate(source, imports) {
-  if (source instanceof Uint8Array) return WebAssembly.instantiate(source, imports);
-  const response = await fetch(source);
-  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
-  const isKnown = response.headers.get("Content-Type")?.startsWith("application/wasm");
-  return isKnown ? WebAssembly.instantiateStreaming(response, imports) : WebAssembly.instantiate(await response.arrayBuffer(), imports);
 }
 
 /** Whether all is there: everything but `draw`, `speak` and `colours` needs it. */

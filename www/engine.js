@@ -290,13 +290,16 @@ export class Engine {
   }
 }
 
+/** The worker's script where it starts from a copy: helpers start from the same. */
+let script = null;
+
 /** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
 async function makeWorker() {
   const place = !isOffline() ? address("worker.js") : null;
   if (place?.origin === location.origin && self.origin !== "null") return new Worker(place);
   // From another origin, in a sandboxed frame and in the offline file only a script of our own may start as a
   // worker, and it may import nothing: a copy of the whole.
-  const script = bytes("worker.js") ?? (await download(place));
+  script ??= bytes("worker.js") ?? (await download(place));
   const copy = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   const worker = new Worker(copy);
   // It has read the copy by its first message or failure.

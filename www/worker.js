@@ -4,6 +4,7 @@
 import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory, clean } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
+import { compile } from "./compile.js";
 import { Files } from "./files.js";
 import { Helpers, coresUsed, help } from "./helpers.js";
 
@@ -38,6 +39,7 @@ const modelOf = (variant) => variant.split("?")[0];
 const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
 const helpers = new Helpers((id) => post({ kind: "helper-lost", id }));
+let isOnCpu = false;
 let hasAskedForHelp = false;
 const board = new BoardWorker({ post, load, takeText, models, texts, failed, hashes: () => files.hashes() });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
@@ -121,26 +123,19 @@ function wake() {
 async function start(engine) {
   files.models().then((models) => post({ kind: "models", models: [...models.values()] }));
   try {
-    module = await compiled(files.places["engine.wasm"]);
+    module = await compile(files.places["engine.wasm"] ?? (await files.read("engine.wasm")));
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine, helpers);
     board.begin(laboratory);
-    post({ kind: "verdict", verdict: JSON.parse(laboratory.verdict()) });
+    const verdict = JSON.parse(laboratory.verdict());
+    isOnCpu = verdict.engine === "cpu";
+    post({ kind: "verdict", verdict });
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });
     return;
   }
   wake();
-}
-
-/** The engine's module from its place; the offline file carries it. */
-async function compiled(place) {
-  if (!place) return WebAssembly.compile(await files.read("engine.wasm"));
-  const response = await fetch(place);
-  // Servers that do not know the type of a module are forgiven.
-  const isTyped = response.headers.get("content-type")?.startsWith("application/wasm");
-  return isTyped || !response.ok ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** The wants of a kind, the newest first. */
@@ -268,7 +263,7 @@ function plan({ run, text, past, max, windows, stride }) {
   const settings = { text, shortest, longest: Math.max(max, shortest), scored_max: isSliding ? SLIDING_SCORED_MAX : SCORED_MAX };
   // On the CPU windows are shared out among workers; a step of one would leave the others idle.
   // More than a few of the longest would keep the others waiting for their first points.
-  if (isOnCpu()) settings.together = Math.min(4, coresUsed(navigator.hardwareConcurrency));
+  if (isOnCpu) settings.together = Math.min(4, coresUsed(navigator.hardwareConcurrency));
   if (isSliding) settings.protocol = { sliding: { stride } };
   try {
     const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));
@@ -334,11 +329,9 @@ async function listClaims() {
   return true;
 }
 
-const isOnCpu = () => JSON.parse(laboratory.verdict()).engine === "cpu";
-
 /** Asks the page for helpers when there is a measurement for them; one attention needs none. */
 function askForHelp() {
-  if (hasAskedForHelp || !isOnCpu()) return;
+  if (hasAskedForHelp || !isOnCpu) return;
   hasAskedForHelp = true;
   post({ kind: "help-wanted", count: coresUsed(navigator.hardwareConcurrency) - 1 });
 }
