@@ -1,19 +1,13 @@
 //! The claims board's exports: what the claims need, steps that measure them, findings, and results to keep.
 
 use super::engine::Laboratory;
+use super::now_ms;
 use crate::experiment::ModelError;
 use crate::experiment::board::{Missing, Options, Parts, Picture, Source, Standing, Table, Verdict};
 use crate::json;
 use serde::Serialize;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
-
-#[wasm_bindgen]
-extern "C" {
-    /// Milliseconds; in a worker there is no window to ask.
-    #[wasm_bindgen(js_namespace = performance)]
-    fn now() -> f64;
-}
 
 /// A claim as the page shows it.
 #[derive(Serialize)]
@@ -120,11 +114,11 @@ impl Laboratory {
     /// # Errors
     /// An unknown claim, one whose next is no step, or an engine that failed.
     pub async fn board_step(&mut self, id: String) -> Result<String, JsError> {
-        let began = now();
+        let began = now_ms();
         let mut task = None;
         if let crate::experiment::board::Next::Step { variant } = self.board.next(&id)? {
             match self.models.variant(&self.engine, &variant) {
-                Ok(model) => task = Some(self.board.step(&id, model, now).await?),
+                Ok(model) => task = Some(self.board.step(&id, model, now_ms).await?),
                 Err(ModelError::Engine(failed)) => return Err(failed.into()),
                 Err(reason) => self.board.leave_out(&id, &reason.to_string())?,
             }
@@ -136,7 +130,7 @@ impl Laboratory {
             "operations": progress.operations,
             "operations_done": progress.operations_done,
             "seconds": progress.seconds,
-            "elapsed_ms": now() - began,
+            "elapsed_ms": now_ms() - began,
         })
         .to_string())
     }
@@ -147,7 +141,7 @@ impl Laboratory {
     /// A model that is not loaded, or an engine that failed.
     pub async fn board_calibrate(&mut self, model: String) -> Result<(), JsError> {
         let model = self.models.variant(&self.engine, &model)?;
-        Ok(self.board.calibrate(model, now).await?)
+        Ok(self.board.calibrate(model, now_ms).await?)
     }
 
     /// A claim as it stands, as JSON `{id, number, source: {url, place}, models, texts, progress, operations,

@@ -1,6 +1,7 @@
 //! Workers beside the laboratory's own: the laboratory's side of them ([`Helpers`]) and theirs ([`Share`]).
 //! What goes between them is in www/helpers.js.
 
+use super::now_ms;
 use crate::engine::{Batch, Captures, Computing, EngineError, Pool, cpu};
 use crate::json;
 use crate::model::{Config, Tensor, Weights};
@@ -36,9 +37,6 @@ extern "C" {
     fn losses(this: &Answer) -> Vec<f32>;
     #[wasm_bindgen(method, getter)]
     fn elapsed(this: &Answer) -> f64;
-
-    #[wasm_bindgen(js_namespace = performance)]
-    fn now() -> f64;
 }
 
 /// JSON of what is always written.
@@ -86,7 +84,7 @@ impl Pool for Helpers {
     }
 
     fn now(&self) -> f64 {
-        now()
+        now_ms()
     }
 }
 

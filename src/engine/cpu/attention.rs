@@ -53,27 +53,20 @@ pub fn attention_from(
 ) {
     let (length, heads) = (sizes.length, sizes.heads);
     let d_model = sizes.d_model();
-    let biases = attention_tiles::biases(inputs.bias, sizes);
+    // Far keys are scored block by block; where there are none, four queries at a time.
+    let biases = inputs
+        .far
+        .is_none()
+        .then(|| attention_tiles::biases(inputs.bias, sizes));
     pieces2(
         (out, length * d_model),
         (log_sum_exp, length * heads),
         |window, out, lse| {
             let inputs = inputs.window(sizes, window);
-            let out = (out, QUERIES * d_model);
-            let lse = (lse, QUERIES * heads);
-            if inputs.far.is_some() {
-                pieces2(out, lse, |block, out, lse| {
-                    if (block + 1) * QUERIES <= first {
-                        return;
-                    }
-                    for head in 0..heads {
-                        let (out, lse) = (&mut out[head * sizes.d_head..], &mut lse[head..]);
-                        attend(&inputs, sizes, head, block * QUERIES, out, lse);
-                    }
-                });
-                return;
-            }
-            let packed = Packed::new(inputs.qkv, sizes);
+            let tiles = biases
+                .as_ref()
+                .map(|biases| (biases, Packed::new(inputs.qkv, sizes)));
+            let (out, lse) = ((out, QUERIES * d_model), (lse, QUERIES * heads));
             pieces2(out, lse, |block, out, lse| {
                 let first_query = block * QUERIES;
                 if first_query + QUERIES <= first {
@@ -81,10 +74,15 @@ pub fn attention_from(
                 }
                 let rows = first_query..length.min(first_query + QUERIES);
                 let qkv = &inputs.qkv[rows.start * 3 * d_model..rows.end * 3 * d_model];
-                let mut scratch = Scratch::new(sizes);
+                let mut scratch = tiles.as_ref().map(|_| Scratch::new(sizes));
                 for head in 0..heads {
                     let (out, lse) = (&mut out[head * sizes.d_head..], &mut lse[head..]);
-                    scratch.attend(&packed, &biases, sizes, head, (qkv, first_query), out, lse);
+                    match (&tiles, &mut scratch) {
+                        (Some((biases, packed)), Some(scratch)) => {
+                            scratch.attend(packed, biases, sizes, head, (qkv, first_query), out, lse);
+                        }
+                        _ => attend(&inputs, sizes, head, first_query, out, lse),
+                    }
                 }
             });
         },

@@ -56,9 +56,10 @@ impl Model {
     /// A token outside the vocabulary, a head that does not exist, or a length that the encoding cannot
     /// serve.
     pub fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
-        let mut output = Output::default();
-        let x = self.residual(batch, captures, &mut output)?;
+        self.prepare(batch, captures)?;
         let parameters = self.parameters()?;
+        let mut output = Output::default();
+        let x = self.residual(&parameters, batch, captures, &mut output);
         let d = self.config.d_model;
         let targets: Vec<u32> = (0..batch.windows())
             .flat_map(|w| batch.targets(w))
@@ -87,8 +88,10 @@ impl Model {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn logits(&mut self, batch: &Batch) -> Result<Vec<f32>, EngineError> {
-        let x = self.residual(batch, &Captures::default(), &mut Output::default())?;
+        let captures = Captures::default();
+        self.prepare(batch, &captures)?;
         let parameters = self.parameters()?;
+        let x = self.residual(&parameters, batch, &captures, &mut Output::default());
         let mut hidden = vec![0.0; x.len()];
         norm(&self.config, &x, parameters.final_norm, &mut hidden);
         let mut logits = vec![0.0; batch.windows() * batch.length() * self.config.vocabulary];
@@ -105,13 +108,8 @@ impl Model {
         Ok(Parameters::new(&self.config, &self.weights)?.with_panels(&self.panels))
     }
 
-    /// The residual stream before the last norm, `[rows][d_model]`; captures go to `output`.
-    fn residual(
-        &mut self,
-        batch: &Batch,
-        captures: &Captures,
-        output: &mut Output,
-    ) -> Result<Vec<f32>, EngineError> {
+    /// Checks what is asked for, and makes the tables of the batch's length.
+    fn prepare(&mut self, batch: &Batch, captures: &Captures) -> Result<(), EngineError> {
         let config = &self.config;
         batch.check_vocabulary(config.vocabulary)?;
         captures.check(config)?;
@@ -119,9 +117,21 @@ impl Model {
         if self.tables.as_ref().is_none_or(|(of, _)| *of != length) {
             self.tables = Some((length, TablesF32::new(config, length, &self.weights)?));
         }
+        Ok(())
+    }
+
+    /// The residual stream before the last norm, `[rows][d_model]`, of a batch that was [prepared](Self::prepare);
+    /// captures go to `output`.
+    fn residual(
+        &self,
+        parameters: &Parameters,
+        batch: &Batch,
+        captures: &Captures,
+        output: &mut Output,
+    ) -> Vec<f32> {
+        let (config, length) = (&self.config, batch.length());
         let default = TablesF32::default();
         let tables = self.tables.as_ref().map_or(&default, |(_, tables)| tables);
-        let parameters = Parameters::new(config, &self.weights)?.with_panels(&self.panels);
         let sizes = sizes(config, batch);
         let (d, rows) = (config.d_model, sizes.rows());
         let tokens: Vec<u32> = (0..batch.windows())
@@ -177,7 +187,7 @@ impl Model {
             side,
             data: thumbnails,
         });
-        Ok(x)
+        x
     }
 }
 

@@ -16,7 +16,6 @@ pub struct Trial {
     /// Weight and bias.
     layer: [wgpu::Buffer; 2],
     out: wgpu::Buffer,
-    staging: wgpu::Buffer,
 }
 
 impl Trial {
@@ -33,19 +32,12 @@ impl Trial {
             device.upload("trial", &numbers)
         });
         let out = device.buffer("trial", (rows * padded(outputs) * 4) as u64);
-        let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("trial"),
-            size: 4,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
         Self {
             device: device.clone(),
             shape,
             x,
             layer: [weight, bias],
             out,
-            staging,
         }
     }
 
@@ -67,13 +59,8 @@ impl Trial {
             );
         }
         let recorded = recorder.finish();
-        let mut encoder = self.device.device.create_command_encoder(&Default::default());
-        recorded.encode(&mut encoder);
-        encoder.copy_buffer_to_buffer(&self.out, 0, &self.staging, 0, 4);
-        self.device.queue.submit([encoder.finish()]);
-        let waited = self.device.read(&self.staging, f32::from_le_bytes).await;
+        let waited = self.device.time(|encoder| recorded.encode(encoder)).await;
         recorded.destroy();
-        self.device.check()?;
         waited.map(|_| ())
     }
 }
