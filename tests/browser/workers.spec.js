@@ -15,7 +15,8 @@ test("measuring starts as many helpers as the machine has cores for; another eng
   // Beside the engine's own worker; of more than two cores one is the page's.
   const expected = cores <= 2 ? cores - 1 : Math.min(cores - 2, 7);
   await expect.poll(() => helpers(page)).toBe(expected);
-  expect(page.workers()).toHaveLength(expected + 1);
+  // The driver hears of them a moment later.
+  await expect.poll(() => page.workers().length).toBe(expected + 1);
   await page.evaluate(() => window.longview.engine.stop());
   expect(await helpers(page)).toBe(0);
   await expect.poll(() => page.workers().length).toBe(0);
