@@ -48,6 +48,8 @@ for (const { name, width, deviceScaleFactor } of SCREENS) {
           const grow = async () => page.setViewportSize({ width, height: await page.evaluate(() => Math.ceil(document.documentElement.scrollHeight)) });
           await grow();
           const isComplete = () => element.evaluate(({ view: shown }) => {
+            // The element stands before its view has come.
+            if (!shown) return false;
             const { run } = shown.data;
             const attentions = Object.values(shown.data.attentions);
             const wantsWeights = shown.definition.data?.(shown.state).weights ?? [];
