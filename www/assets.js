@@ -6,6 +6,7 @@ const PLACES = {
   "figures.wasm": () => new URL("./figures_bg.wasm", import.meta.url),
   "figures-rest.wasm": () => new URL("./figures_rest.wasm", import.meta.url),
   "engine.wasm": () => new URL("./engine_bg.wasm", import.meta.url),
+  "engine-relaxed.wasm": () => new URL("./engine_relaxed_bg.wasm", import.meta.url),
   "worker.js": () => new URL("./worker.js", import.meta.url),
   "tokenizer.json": () => new URL("./assets/tokenizer.json", import.meta.url),
   "manifest.json": () => new URL("./assets/manifest.json", import.meta.url),

@@ -5,6 +5,7 @@ import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory, clean } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
 import { compile } from "./compile.js";
+import { hasRelaxedSimd } from "./simd.js";
 import { Files } from "./files.js";
 import { Helpers, coresUsed, help } from "./helpers.js";
 
@@ -123,7 +124,7 @@ function wake() {
 async function start(engine) {
   files.models().then((models) => post({ kind: "models", models: [...models.values()] }));
   try {
-    module = await compile(files.places["engine.wasm"] ?? (await files.read("engine.wasm")));
+    module = await compileEngine();
     await init({ module_or_path: module });
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine, helpers);
@@ -136,6 +137,13 @@ async function start(engine) {
     return;
   }
   wake();
+}
+
+/** The engine's module for this browser. A copy of the page that was put together by hand may lack the faster one. */
+async function compileEngine() {
+  const faster = hasRelaxedSimd() && files.places["engine-relaxed.wasm"];
+  const module = faster && (await compile(faster).catch(() => null));
+  return module || compile(files.places["engine.wasm"] ?? (await files.read("engine.wasm")));
 }
 
 /** The wants of a kind, the newest first. */

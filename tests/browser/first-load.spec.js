@@ -21,7 +21,7 @@ const FIRST = {
   randomized: ["methods", "methods"],
 };
 const REST = /figures_rest\.wasm$/;
-const LATER = /figures_rest\.wasm$|worker\.js$|engine_bg\.wasm$|\/assets\//;
+const LATER = /figures_rest\.wasm$|worker\.js$|engine_(relaxed_)?bg\.wasm$|\/assets\//;
 
 /** When the first picture was there, and all that was loaded: name, start and end in ms, bytes as sent. */
 async function loads(page) {

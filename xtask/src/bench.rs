@@ -71,7 +71,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
     if !engines.is_empty() {
         // Helpers are of the module that readers download.
         package::build(&package::Arguments { fast: false })?;
-        package::build_checks()?;
+        package::build_checks(true)?;
         let mut script = node();
         script.arg("run.js").args(["--parts", &engines.join(",")]);
         script.args(["--rounds", &arguments.rounds.max(1).to_string()]);

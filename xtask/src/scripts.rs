@@ -67,6 +67,7 @@ pub fn package_files() -> Result<Vec<PathBuf>> {
         "figures_bg.wasm",
         "figures_rest.wasm",
         "engine_bg.wasm",
+        "engine_relaxed_bg.wasm",
         "page.html",
         "style.css",
         "icon.svg",

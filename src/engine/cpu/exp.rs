@@ -19,7 +19,7 @@ pub fn exp4(x: F32x4) -> F32x4 {
     let r = x - power * constant(LN2_HIGH) - power * constant(LN2_LOW);
     let mut p = constant(1.987_569_1e-4);
     for coefficient in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1] {
-        p = p * r + constant(coefficient);
+        p = p.mul_add(r, constant(coefficient));
     }
     (p * r * r + r + constant(1.0)) * rounded.power_of_two()
 }
@@ -44,7 +44,7 @@ pub fn exp2_4(x: F32x4) -> F32x4 {
         6.931_472e-1,
         1.0,
     ] {
-        p = p * rest + constant(coefficient);
+        p = p.mul_add(rest, constant(coefficient));
     }
     p.scaled_by(rounded)
 }

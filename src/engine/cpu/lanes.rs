@@ -68,6 +68,16 @@ impl F32x4 {
         self.0
     }
 
+    /// `self · factor + more`, rounded once where the module may use relaxed SIMD and the machine has such an
+    /// instruction, else twice.
+    #[inline(always)]
+    pub fn mul_add(self, factor: Self, more: Self) -> Self {
+        #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+        return Self(simd::f32x4_relaxed_madd(self.0, factor.0, more.0));
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "relaxed-simd")))]
+        return self * factor + more;
+    }
+
     /// Lane by lane the larger one; no lane may be NaN.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {

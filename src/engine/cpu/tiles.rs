@@ -43,8 +43,8 @@ pub fn tile(rows: [&[f32]; ROWS], panel: &[Line], start: Sums) -> Sums {
         macro_rules! row {
             ($index:literal, $row:ident) => {
                 let value = F32x4::splat($row[at]);
-                sums[$index][0] = sums[$index][0] + value * low;
-                sums[$index][1] = sums[$index][1] + value * high;
+                sums[$index][0] = value.mul_add(low, sums[$index][0]);
+                sums[$index][1] = value.mul_add(high, sums[$index][1]);
             };
         }
         row!(0, first);
