@@ -67,11 +67,7 @@ const ENGINE: Module = Module {
 const ENGINE_RELAXED: Module = Module {
     name: "engine_relaxed",
     twin: Some(ENGINE.name),
-    flags: &[
-        ENGINE.flags[0],
-        ENGINE.flags[1],
-        "-Ctarget-feature=+relaxed-simd",
-    ],
+    flags: &[ENGINE.flags[0], ENGINE.flags[1], "-Ctarget-feature=+relaxed-simd"],
     ..ENGINE
 };
 /// What readers download.
@@ -154,7 +150,11 @@ pub fn build_within_budget(arguments: &Arguments) -> Result<()> {
 /// Builds out/checks/: the engine with the exports for the kernel tests and the bench; for the bench, which times
 /// what readers run, with relaxed SIMD too.
 pub fn build_checks(is_for_bench: bool) -> Result<()> {
-    let modules: &[&Module] = if is_for_bench { &[&ENGINE, &ENGINE_RELAXED] } else { &[&ENGINE] };
+    let modules: &[&Module] = if is_for_bench {
+        &[&ENGINE, &ENGINE_RELAXED]
+    } else {
+        &[&ENGINE]
+    };
     for module in modules {
         make("out/checks", module, &["--features", "checks"], false)?;
     }
@@ -261,7 +261,9 @@ fn bind_twin(compiled: &Path, package: &Path, name: &str, twin: &str) -> Result<
     let script = format!("{twin}.js");
     let [own, other] = [&apart, package].map(|folder| fs::read(folder.join(&script)));
     if own? != other? {
-        bail!("{name} and {twin} are not the same program: wasm-bindgen makes two different {script} of them");
+        bail!(
+            "{name} and {twin} are not the same program: wasm-bindgen makes two different {script} of them"
+        );
     }
     let [from, to] = [(apart, twin), (package.to_owned(), name)]
         .map(|(folder, name)| folder.join(format!("{name}_bg.wasm")));
