@@ -4,6 +4,7 @@ import { makeControl } from "./controls.js";
 import { element, uniqueId } from "./dom.js";
 import { pictureIsThere } from "./first.js";
 import { charts, schedule } from "./frames.js";
+import { ratioFor } from "./pixels.js";
 import { saveMenu } from "./save.js";
 
 /** Rows of a table on the page; the file has all. */
@@ -12,6 +13,8 @@ const TABLE_ROWS_MAX = 200;
 const REST_MS = 200;
 const RESTLESS_MS = 2000;
 const NOTHING = new Float32Array();
+/** The widest picture that is drawn, in CSS px. */
+const WIDTH_MAX = 8192;
 
 export const FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif";
 
@@ -156,7 +159,7 @@ export class Chart {
 
   /** The picture's size in CSS px. */
   size() {
-    const width = Math.floor(this.box.clientWidth);
+    const width = Math.min(WIDTH_MAX, Math.floor(this.box.clientWidth));
     return { width, height: Math.round(this.definition.height(width, this.view.state)) };
   }
 
@@ -166,7 +169,7 @@ export class Chart {
     if (width < 40) return;
     if (!canDraw(this.figure)) return this.later(() => schedule(this));
     this.isStale = false;
-    const ratio = Math.min(4, this.isPrinting ? 3 : window.devicePixelRatio || 1);
+    const ratio = ratioFor(width, height, this.isPrinting);
     const key = `figure-${this.definition.id}`;
     try {
       this.geometry = JSON.parse(draw(this.canvas, this.figureText, JSON.stringify(this.style(width, height, ratio)), this.values));

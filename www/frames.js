@@ -1,4 +1,5 @@
 // One moment before each frame for all charts of a page, and the times when a chart may wait.
+import { followRatio } from "./pixels.js";
 
 /** @type {Set<{drawIfNeeded(): void}>} */
 const waiting = new Set();
@@ -19,8 +20,13 @@ function flush() {
   for (const chart of now) chart.drawIfNeeded();
 }
 
-/** @type {Set<{drawForPrint(): void}>} all charts of the page */
+/** @type {Set<{drawForPrint(isPrinting: boolean): void, update(): void}>} all charts of the page */
 export const charts = new Set();
+
+// A window that comes to another screen keeps its size in CSS px, so nothing else tells.
+followRatio(() => {
+  for (const chart of charts) chart.update();
+});
 
 // On paper every picture is wanted, also those that were never in sight.
 addEventListener("beforeprint", () => {
