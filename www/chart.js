@@ -1,5 +1,5 @@
 // One picture: a canvas, what stands under the pointer, its sentence, its table, and the ways to take it along.
-import { canDraw, complete, draw, isComplete, readout, summary, table } from "./drawing.js";
+import { canDraw, complete, draw, drawAround, heatPx, isComplete, readout, summary, table } from "./drawing.js";
 import { makeControl } from "./controls.js";
 import { element, uniqueId } from "./dom.js";
 import { pictureIsThere } from "./first.js";
@@ -45,6 +45,11 @@ export class Chart {
     this.figure = null;
     this.figureText = "";
     this.values = NOTHING;
+    /** The picture of heat maps that the GPU painted, and the canvas that it is on. @type {ImageBitmap | null} */
+    this.bitmap = null;
+    this.cells = definition.heat ? document.createElement("canvas") : null;
+    /** Who waits for the numbers of that picture. */
+    this.waiting = [];
     this.geometry = null;
     this.isStale = false;
     this.isVisible = false;
@@ -117,12 +122,16 @@ export class Chart {
     charts.delete(this);
     // Frees the bitmap at once; browsers keep a limited amount of canvas memory.
     this.canvas.width = this.canvas.height = 0;
+    if (this.cells) this.cells.width = this.cells.height = 0;
   }
 
-  /** Shows another figure; nothing where it is null. */
-  show(figure, values) {
+  /** Shows another figure, with its numbers or the picture that was made of them; nothing where it is null. */
+  show(figure, values, bitmap = null) {
     const [text, numbers] = [JSON.stringify(figure), values ?? NOTHING];
-    if (text === this.figureText && numbers === this.values) return;
+    const isSame = text === this.figureText && bitmap === this.bitmap;
+    if (isSame && numbers === this.values) return;
+    if (bitmap && bitmap !== this.bitmap) this.takePicture(bitmap);
+    this.bitmap = bitmap;
     this.element.hidden = figure === null;
     const title = this.titleNow();
     if (title !== this.title) {
@@ -133,7 +142,37 @@ export class Chart {
     this.figure = figure;
     this.figureText = text;
     this.values = numbers;
-    this.update();
+    if (!this.lacksNumbers) for (const go of this.waiting.splice(0)) go();
+    // Numbers that come after their picture change nothing that is seen.
+    if (isSame && bitmap && !this.isStale && this.drawnStyle === this.styleText()) {
+      if (this.cursor) this.tell();
+      this.restSoon();
+    } else this.update();
+  }
+
+  /** Keeps a picture until the next one comes: a bitmap holds memory of the GPU. */
+  takePicture(bitmap) {
+    Object.assign(this.cells, { width: bitmap.width, height: bitmap.height });
+    this.cells.getContext("bitmaprenderer").transferFromImageBitmap(bitmap);
+  }
+
+  /** Whether the picture is there, and what it shows is not known here. */
+  get lacksNumbers() {
+    return Boolean(this.bitmap) && !this.values.length;
+  }
+
+  /** Waits for the numbers that a readout, a sentence or a file is made of. */
+  async withNumbers() {
+    if (!this.lacksNumbers) return;
+    this.view.askNumbers();
+    await new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  /** Pixels along a side of each heat map, as it will be drawn for the present state; 0 where that is not known. */
+  heatPx() {
+    const { definition, view } = this;
+    const figure = definition.figure(view.state, { ...view.data, attentions: {} });
+    return figure && this.size().width >= 40 ? heatPx(JSON.stringify(figure), this.styleText()) : 0;
   }
 
   update() {
@@ -157,6 +196,12 @@ export class Chart {
     return { width, height, pixel_ratio, theme: this.isPrinting ? "light" : this.view.theme, high_contrast: this.view.highContrast, locale: this.view.words.locale, font: FONT };
   }
 
+  /** The style of the picture on the page. */
+  styleText() {
+    const { width, height } = this.size();
+    return JSON.stringify(this.style(width, height, ratioFor(width, height, this.isPrinting)));
+  }
+
   /** The picture's size in CSS px. */
   size() {
     const width = Math.min(WIDTH_MAX, Math.floor(this.box.clientWidth));
@@ -165,14 +210,16 @@ export class Chart {
 
   drawIfNeeded() {
     if (!this.isStale || !(this.isVisible || this.isPrinting) || !this.figure) return;
-    const { width, height } = this.size();
-    if (width < 40) return;
+    if (this.size().width < 40) return;
     if (!canDraw(this.figure)) return this.later(() => schedule(this));
     this.isStale = false;
-    const ratio = ratioFor(width, height, this.isPrinting);
+    const style = (this.drawnStyle = this.styleText());
     const key = `figure-${this.definition.id}`;
     try {
-      this.geometry = JSON.parse(draw(this.canvas, this.figureText, JSON.stringify(this.style(width, height, ratio)), this.values));
+      const drawn = this.lacksNumbers
+        ? drawAround(this.canvas, this.figureText, style, this.cells, this.definition.heat.across)
+        : draw(this.canvas, this.figureText, style, this.values);
+      this.geometry = JSON.parse(drawn);
       this.view.messages.hide(key);
       pictureIsThere();
     } catch (error) {
@@ -219,6 +266,8 @@ export class Chart {
     if (!this.figure) return;
     if (!isComplete()) return this.later(() => this.rest());
     this.view.messages.hide("module");
+    // When they come, it rests again.
+    if (this.lacksNumbers) return this.view.askNumbers();
     this.sentence.textContent = this.summary();
     if (this.tableDetails.open) this.fillTable();
   }
@@ -234,6 +283,7 @@ export class Chart {
 
   fillTable() {
     if (!this.tableDetails.open || !this.figure) return;
+    if (this.lacksNumbers) return this.view.askNumbers();
     if (!isComplete()) return this.later(() => this.fillTable());
     const { words } = this.view;
     let found;
@@ -323,6 +373,7 @@ export class Chart {
     if (this.cursor && !isComplete()) this.later(() => this.tell());
     else if (this.cursor && this.geometry && this.figure) {
       const { x, y } = this.cursor;
+      if (this.lacksNumbers) this.view.askNumbers();
       try {
         text = readout(this.figureText, JSON.stringify(this.geometry), this.values, x, y, this.view.words.locale) ?? "";
       } catch (error) {

@@ -49,4 +49,4 @@ export function speak(words) {
   known.add(words.locale);
 }
 
-export const { draw, readout, summary, table, csv, svg, parameters, file_stem: fileStem, encoding_colours: colours } = module;
+export const { draw, draw_around: drawAround, heat_px: heatPx, heat_scale: heatScale, readout, summary, table, csv, svg, parameters, file_stem: fileStem, encoding_colours: colours } = module;

@@ -8,6 +8,8 @@ import { Run, runKey } from "./run.js";
 
 /** A GPU that has not passed its self-check by then has stopped answering. */
 const START_LIMIT_MS = 60_000;
+/** And one that has not painted its first picture by then. */
+const PAINT_LIMIT_MS = 20_000;
 
 let nextId = 1;
 
@@ -45,6 +47,13 @@ export class Engine {
     this.problems = new Map();
     /** @type {Map<number, object>} what views want, by id; asked again of a worker that starts anew */
     this.wants = new Map();
+    /** Whether heat maps can be painted on the GPU and shown without being read back: "untried", "tried" (now),
+     * "works", "failed" (just now) or "off". */
+    this.painting = "untried";
+    /** A GPU that is a program on the CPU is not asked to: of those some browsers show nothing. */
+    this.paintsOnSoftware = false;
+    /** Bytes that came back from the GPU. */
+    this.bytesRead = 0;
     /** Tokens a second, smoothed. */
     this.speed = 0;
     /** @type {Set<(what: string, id?: string) => void>} */
@@ -77,6 +86,7 @@ export class Engine {
     if (choice === this.choice && this.deaths === 0) return;
     this.choice = choice;
     this.deaths = 0;
+    this.painting = "untried";
     this.solve("engine");
     if (this.wants.size > 0) this.start();
   }
@@ -144,6 +154,7 @@ export class Engine {
   /** Ends the worker that runs, if one does. */
   stop() {
     clearTimeout(this.startTimer);
+    clearTimeout(this.paintTimer);
     this.worker?.terminate();
     for (const helper of this.helpers.values()) helper.terminate();
     this.helpers.clear();
@@ -155,6 +166,13 @@ export class Engine {
   die(reason) {
     this.stop();
     this.isStarting = false;
+    if (this.painting === "tried" || this.painting === "failed") {
+      // It could compute, and may again.
+      this.painting = "off";
+      for (const want of this.wants.values()) delete want.picture;
+      this.start();
+      return;
+    }
     this.deaths += 1;
     const path = this.isDead ? "problems.workerTwice" : "problems.worker";
     this.problems.set("engine", { path, parts: { reason } });
@@ -166,6 +184,44 @@ export class Engine {
     this.start();
   }
 
+  /** Whether the GPU is to paint heat maps. */
+  get paints() {
+    if (this.painting === "failed" || this.painting === "off" || this.verdict?.engine !== "gpu") return false;
+    return this.paintsOnSoftware || !this.verdict.is_software;
+  }
+
+  /** Takes what the worker says of the first picture. */
+  takePainting(state) {
+    this.painting = state;
+    clearTimeout(this.paintTimer);
+    if (state === "tried") this.paintTimer = setTimeout(() => this.die("the GPU did not paint"), PAINT_LIMIT_MS);
+  }
+
+  /** Takes an attention; the numbers of one that was painted come later, and only when someone asks. */
+  takeAttention(message) {
+    const before = this.attentions.get(message.slot);
+    // The view that asked may be gone.
+    if (![...this.wants.values()].some(({ slot }) => slot === message.slot)) {
+      for (const bitmap of message.bitmaps) bitmap.close();
+      return;
+    }
+    if (this.painting === "failed") this.painting = "off";
+    // What a chart has taken is closed already.
+    for (const bitmap of before?.bitmaps ?? []) bitmap.close();
+    const isSame = before?.key === message.key && before.raster && !message.raster;
+    const numbers = isSame ? { raster: before.raster, thumbnails: before.thumbnails } : {};
+    this.attentions.set(message.slot, { ...message, ...numbers });
+    this.solve(`attention-${message.slot}`);
+    this.tell("attention", message.slot);
+  }
+
+  takeNumbers({ slot, key, raster, thumbnails }) {
+    const have = this.attentions.get(slot);
+    if (have?.key !== key) return;
+    this.attentions.set(slot, { ...have, raster, thumbnails });
+    this.tell("attention", slot);
+  }
+
   /** Whether it has failed for good; the reader may still choose another engine. */
   get isDead() {
     return this.deaths > 1;
@@ -173,6 +229,7 @@ export class Engine {
 
   /** Takes what the worker says. */
   take(message) {
+    this.bytesRead = message.bytesRead ?? this.bytesRead;
     switch (message.kind) {
       case "loaded-module":
         // From here on only the GPU can keep it waiting.
@@ -217,11 +274,11 @@ export class Engine {
         this.biases.set(`${message.variant}|${message.length}`, message.biases);
         return this.tell("weights", message.variant);
       case "attention":
-        // The view that asked may be gone.
-        if (![...this.wants.values()].some(({ slot }) => slot === message.slot)) return;
-        this.attentions.set(message.slot, message);
-        this.solve(`attention-${message.slot}`);
-        return this.tell("attention", message.slot);
+        return this.takeAttention(message);
+      case "numbers":
+        return this.takeNumbers(message);
+      case "painting":
+        return this.takePainting(message.state);
       case "planned":
       case "points":
       case "position":

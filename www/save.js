@@ -18,6 +18,7 @@ export function saveMenu(chart) {
         menu.open = false;
         try {
           await complete();
+          await chart.withNumbers();
           await action();
         } catch (error) {
           chart.view.messages.show("save", "problems.save", { reason: String(error.message ?? error) });

@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { encodingChips, makeControl } from "./controls.js";
 import { element } from "./dom.js";
-import { colours, speak } from "./drawing.js";
+import { colours, heatScale, isComplete, speak } from "./drawing.js";
 import { engine } from "./engine.js";
 import { formula } from "./formulas.js";
 import { Messages } from "./messages.js";
@@ -230,8 +230,8 @@ export class View {
   showFound() {
     const { state, data } = this;
     for (const chart of this.charts) {
-      const { figure, values } = chart.definition;
-      chart.show(figure(state, data), values?.(state, data));
+      const { figure, values, heat } = chart.definition;
+      chart.show(figure(state, data), values?.(state, data), heat?.picture(state, data));
     }
     this.notes.textContent = (this.definition.notes?.(state, data) ?? []).map(([path, parts]) => this.words.say(path, parts)).join(" ");
     this.extra?.show(state, data);
@@ -261,7 +261,9 @@ export class View {
         continue;
       }
       named.add(`attention ${slot}`);
-      this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), ...ready });
+      const key = JSON.stringify(ready);
+      this.want(`attention ${slot}`, { kind: "attention", slot: this.slot(slot), key, ...ready, picture: this.pictureOf(slot) });
+      if (engine.attentions.get(this.slot(slot))?.key === key) named.add(`numbers ${slot}`);
     }
     if (wanted.run && ofOwn(wanted.run)) {
       named.add("run").add("position");
@@ -275,6 +277,26 @@ export class View {
       this.wants.delete(name);
     }
     this.showProblems();
+  }
+
+  /** How the GPU is to paint the heat maps of a slot, where it can: as they will be drawn, to the pixel. */
+  pictureOf(slot) {
+    const charts = this.charts.filter(({ definition }) => definition.heat?.slot === slot);
+    if (!engine.paints || !isComplete() || !charts.length) return undefined;
+    // Of the head, and of each head in the picture of all; what no chart shows is painted small.
+    const px = [1, 1];
+    for (const chart of charts) px[chart.definition.heat.index] = chart.heatPx();
+    return px.includes(0) ? undefined : { px, scale: [...heatScale(charts[0].styleText())] };
+  }
+
+  /** Asks for the numbers of heat maps that were painted on the GPU. */
+  askNumbers() {
+    for (const [slot, request] of Object.entries(this.definition.data?.(this.state).attention ?? {})) {
+      const have = engine.attentions.get(this.slot(slot));
+      const ready = ofOwn(request);
+      if (!ready || !have || have.raster || have.key !== JSON.stringify(ready)) continue;
+      this.want(`numbers ${slot}`, { kind: "numbers", slot: this.slot(slot), key: have.key, ...ready });
+    }
   }
 
   /** Wants something of the engine, unless exactly that is wanted already. */

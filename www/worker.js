@@ -162,7 +162,7 @@ async function work() {
     else if (!models.has(model)) return load(model);
     else return tellBiases(id, want);
   }
-  for (const [id, want] of wanted("attention")) {
+  for (const [id, want] of [...wanted("attention"), ...wanted("numbers")]) {
     const model = modelOf(want.variant);
     if (failed.has(model) || failed.has(want.text)) continue;
     if (!texts.has(want.text)) return takeText(want.text);
@@ -305,26 +305,74 @@ async function load(name) {
   return true;
 }
 
-async function attend(want) {
-  const { slot, variant: name, text, past, length, layer, head, thumbnails: small } = want;
-  const key = `attention-${slot}`;
+/** Whether the GPU's pictures can be shown; null where that was not tried yet. */
+let paints = null;
+
+/** Paints a picture that is known, and looks at it: some browsers show a black one, and say nothing. */
+async function canPaint() {
+  if (isOnCpu || paints !== null) return paints;
+  post({ kind: "painting", state: "tried" });
   try {
-    const captured = await laboratory.attention(variant(name, past), text, length, layer, head, small ?? 0);
-    const answer = {
-      ...want,
-      kind: "attention",
-      side: captured.side,
-      raster: captured.raster(),
-      profile: captured.profile(),
-      entropy: captured.entropy(),
-      smallSide: captured.thumbnail_side,
-      thumbnails: captured.thumbnails(),
-      words: JSON.parse(laboratory.words(text, length)),
-    };
+    const sample = await laboratory.sample();
+    const { bitmap } = sample;
+    const expected = sample.expected();
+    sample.free();
+    const { width, height } = bitmap;
+    const context = new OffscreenCanvas(width, height).getContext("2d");
+    context.drawImage(bitmap, 0, 0);
+    bitmap.close();
+    paints = context.getImageData(0, 0, width, height).data.every((value, at) => Math.abs(value - expected[at]) <= 1);
+  } catch {
+    paints = false;
+  }
+  post({ kind: "painting", state: paints ? "works" : "failed" });
+  return paints;
+}
+
+/** Attention as pictures where they can be had, else as numbers. */
+async function capture({ kind, variant: name, text, past, length, layer, head, thumbnails, picture }) {
+  const take = ({ px, scale }) =>
+    laboratory.attention(variant(name, past), text, length, layer, head, thumbnails ?? 0, kind === "attention", Uint32Array.from(px), Uint32Array.from(scale));
+  if (picture && (await canPaint())) {
+    try {
+      return await take(picture);
+    } catch {
+      // More pixels than this GPU has room for, perhaps. What else is wrong shows without them, too.
+    }
+  }
+  return take({ px: [], scale: [] });
+}
+
+/** The tokens that a picture's readers are told, the last asked for. */
+const written = { of: "", words: [] };
+function wordsOf(text, length) {
+  const of = `${texts.get(text)} ${length} ${text}`;
+  if (written.of !== of) Object.assign(written, { of, words: JSON.parse(laboratory.words(text, length)) });
+  return written.words;
+}
+
+async function attend(want) {
+  // The side that was asked for has the name of what is answered.
+  const { kind, slot, text, length, picture, thumbnails: _, ...rest } = want;
+  try {
+    const captured = await capture(want);
+    const bitmaps = captured.bitmaps();
+    const rasters = bitmaps.length ? {} : { raster: captured.raster(), thumbnails: captured.thumbnails() };
+    const answer = { ...rest, kind, slot, text, length, bitmaps, ...rasters, bytesRead: laboratory.bytes_read() };
+    if (kind === "attention") {
+      Object.assign(answer, { side: captured.side, smallSide: captured.thumbnail_side, profile: captured.profile(), entropy: captured.entropy(), words: wordsOf(text, length) });
+    }
     captured.free();
-    post(answer, [answer.raster.buffer, answer.profile.buffer, answer.entropy.buffer, answer.thumbnails.buffer]);
+    const arrays = [answer.raster, answer.thumbnails, answer.profile, answer.entropy].filter(Boolean);
+    post(answer, [...bitmaps, ...arrays.map(({ buffer }) => buffer)]);
   } catch (error) {
-    post({ kind: "problem", key, path: "problems.attention", parts: { reason: reason(error) } });
+    // A GPU that is lost: a new engine goes on with what is wanted.
+    if (reason(error).startsWith(GPU_FAILED)) {
+      post({ kind: "dead", reason: reason(error) });
+      laboratory = null;
+      return false;
+    }
+    post({ kind: "problem", key: `attention-${slot}`, path: "problems.attention", parts: { reason: reason(error) } });
   }
   return true;
 }
@@ -393,7 +441,7 @@ async function measure({ run }, name) {
     const planned = plans.get(run);
     if (!planned) return true;
     planned.isTold = false;
-    post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left });
+    post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left, bytesRead: laboratory.bytes_read() });
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });
     laboratory = null;

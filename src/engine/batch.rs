@@ -130,6 +130,17 @@ pub struct Captures {
     pub thumbnails: Option<usize>,
     /// The [`Profile`] of every head.
     pub profile: bool,
+    /// Attention and thumbnails are painted where they are, and not given as numbers; the CPU does not.
+    pub painted: Option<Painted>,
+    /// Nobody asks for the losses: an engine may leave them out.
+    pub no_losses: bool,
+}
+
+/// How large captures are painted: pixels along the side of a raster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Painted {
+    pub attention_px: usize,
+    pub thumbnail_px: usize,
 }
 
 impl Captures {

@@ -56,6 +56,8 @@ pub struct Verdict {
     pub reason: Reason,
     /// One sentence for the reader, in English.
     pub message: String,
+    /// Whether that GPU is a program on the CPU.
+    pub is_software: bool,
     /// The largest difference between GPU and CPU in the self-check.
     pub max_difference: Option<f32>,
     /// What the same short run took on the CPU, where that decided, in milliseconds.
@@ -72,6 +74,7 @@ impl Verdict {
         Self {
             engine,
             adapter: None,
+            is_software: false,
             reason,
             message,
             max_difference: None,
@@ -148,6 +151,7 @@ impl Engine {
             })
         };
         verdict.adapter = Some(name);
+        verdict.is_software = device.is_software();
         let engine = if verdict.engine == "gpu" {
             Self::Gpu(device)
         } else {

@@ -14,7 +14,9 @@ mod pool;
 #[cfg(feature = "gpu")]
 mod speed;
 
-pub use batch::{Batch, Captures, EngineError, HeadId, Output, Profile, RASTER_SIDE_MAX, Raster, Thumbnails};
+pub use batch::{
+    Batch, Captures, EngineError, HeadId, Output, Painted, Profile, RASTER_SIDE_MAX, Raster, Thumbnails,
+};
 pub use dispatch::{Choice, Engine, Model, Reason, Verdict};
 pub use pool::{Computing, Pool, Pooled};
 #[cfg(feature = "gpu")]

@@ -1,5 +1,7 @@
 use super::bitmap::{Bitmap, span};
 use super::chart::{At, Chart};
+#[cfg(any(target_arch = "wasm32", test))]
+use super::colour::Rgb;
 use super::colour::{Colours, Ramp};
 use super::error::FigureError;
 use super::frame;
@@ -145,7 +147,7 @@ fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, side
         square.plot.right(),
         square.plot.width.min(260.0),
     );
-    if values.is_empty() {
+    if values.is_empty() && !style.cells_elsewhere {
         frame::note(
             scene,
             style,
@@ -159,6 +161,9 @@ fn compose(scene: &mut Scene, style: &Style, length: usize, trained: usize, side
 /// A raster `[side][side]` of weights as `drawn` × `drawn` cells; without values the mask alone.
 pub(super) fn raster(drawn: usize, side: usize, values: &[f32], colours: &Colours, style: &Style) -> Bitmap {
     let ink = style.ink();
+    if style.cells_elsewhere {
+        return Bitmap::elsewhere(drawn);
+    }
     if values.is_empty() {
         return Bitmap::by_difference(drawn, |d| if d >= 0 { ink.masked } else { ink.paper });
     }
@@ -176,6 +181,38 @@ pub(super) fn raster(drawn: usize, side: usize, values: &[f32], colours: &Colour
         );
         heat::colour_of(colours, part(f64::from(weight)), ink.undefined)
     })
+}
+
+/// The scale as tables, for an engine that paints the weights where they are, as `engine::cpu::paint` takes them:
+/// 255 weights (their bits) at which the next colour begins, 256 colours `0xAABBGGRR`, that of masked cells, and
+/// that of what is not a number.
+#[cfg(any(target_arch = "wasm32", test))]
+pub(crate) fn scale_tables(style: &Style) -> Vec<u32> {
+    let (colours, ink) = (Colours::new(Ramp::Sequential, style.theme), style.ink());
+    let place = |weight: f32| Colours::place(part(f64::from(weight)));
+    let step = |index: usize| {
+        // Near it by the inverse of the scale, then the very first weight that has the colour.
+        let near = FLOOR * (1.0 / FLOOR).powf((index as f64 - 0.5) / 255.0);
+        let mut weight = near as f32;
+        while place(weight) >= index {
+            weight = weight.next_down();
+        }
+        while place(weight) < index {
+            weight = weight.next_up();
+        }
+        weight.to_bits()
+    };
+    let word = |Rgb(red, green, blue): Rgb| u32::from_le_bytes([red, green, blue, 255]);
+    (1..256)
+        .map(step)
+        .chain(
+            colours
+                .all()
+                .iter()
+                .chain([&ink.masked, &ink.undefined])
+                .map(|&colour| word(colour)),
+        )
+        .collect()
 }
 
 /// The scale of weights, with its right end at `right`.
@@ -199,7 +236,50 @@ pub(super) fn legend(scene: &mut Scene, style: &Style, colours: &Colours, right:
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::{FLOOR, part, raster, scale_tables};
+    use crate::engine::cpu::paint::{Canvas, SCALE_WORDS, paint};
+    use crate::figure::colour::{Colours, Ramp};
+    use crate::figure::{Style, Theme};
+
+    /// What an engine paints by the tables is what is drawn here, to the last bit.
+    #[test]
+    fn the_tables_of_the_scale_paint_the_same_pictures() {
+        for (theme, high_contrast) in [(Theme::Light, false), (Theme::Dark, false), (Theme::Light, true)] {
+            let style = Style {
+                theme,
+                high_contrast,
+                ..Style::default()
+            };
+            let scale = scale_tables(&style);
+            assert_eq!(scale.len(), SCALE_WORDS);
+            let side = 48;
+            // Over the whole scale and past both its ends, and where one colour follows another.
+            let mut weights: Vec<f32> = (0..side * side)
+                .map(|i| (FLOOR * 0.3 * 40_000_f64.powf(i as f64 / (side * side) as f64)) as f32)
+                .collect();
+            for (i, &bits) in scale[..255].iter().enumerate() {
+                let weight = f32::from_bits(bits);
+                weights[side * 20 + 2 * i] = weight;
+                weights[side * 20 + 2 * i + 1] = weight.next_down();
+            }
+            weights[40 * side + 3] = f32::NAN;
+            weights[40 * side + 4] = 0.0;
+            let colours = Colours::new(Ramp::Sequential, theme);
+            for px in [side, 31, 7] {
+                let drawn = raster(px, side, &weights, &colours, &style);
+                let canvas = Canvas {
+                    rasters: 1,
+                    across: 1,
+                    side,
+                    px,
+                };
+                let painted = paint(&weights, canvas, &scale);
+                let rows = painted.chunks(canvas.stride()).flat_map(|row| &row[..px]);
+                let painted: Vec<u8> = rows.flat_map(|pixel| pixel.to_le_bytes()).collect();
+                assert!(painted == drawn.rgba, "{theme:?}, {px} px");
+            }
+        }
+    }
 
     #[test]
     fn the_scale_runs_over_four_powers_of_ten() {

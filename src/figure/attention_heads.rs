@@ -231,7 +231,7 @@ fn compose(scene: &mut Scene, style: &Style, figure: &AttentionHeads, values: &[
     let width = (style.width * 0.45).clamp(100.0, 260.0);
     let right = (left + used).max(width + text::width(words.say("query_key"), size) + size);
     legend(scene, style, &colours, right.min(style.width - 2.0), width);
-    if values.is_empty() {
+    if values.is_empty() && !style.cells_elsewhere {
         let all = Rect {
             x: left,
             y: top,

@@ -5,7 +5,7 @@ use super::colour::Rgb;
 pub struct Bitmap {
     pub columns: usize,
     pub rows: usize,
-    /// `[rows][columns][red, green, blue, alpha]`
+    /// `[rows][columns][red, green, blue, alpha]`; empty where the colours are elsewhere.
     pub rgba: Vec<u8>,
 }
 
@@ -35,6 +35,15 @@ impl Bitmap {
             columns: side,
             rows: side,
             rgba,
+        }
+    }
+
+    /// Cells whose colours are not here: who draws has them as a picture.
+    pub(crate) fn elsewhere(side: usize) -> Self {
+        Self {
+            columns: side,
+            rows: side,
+            rgba: Vec::new(),
         }
     }
 

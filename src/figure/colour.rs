@@ -91,7 +91,18 @@ impl Colours {
 
     /// The colour at `t` from 0 to 1; outside it, the nearest end.
     pub fn at(&self, t: f64) -> Rgb {
-        self.0[(t.clamp(0.0, 1.0) * 255.0).round() as usize]
+        self.0[Self::place(t)]
+    }
+
+    /// Which of the colours that is.
+    pub fn place(t: f64) -> usize {
+        (t.clamp(0.0, 1.0) * 255.0).round() as usize
+    }
+
+    /// All colours of the scale, in order.
+    #[cfg(any(target_arch = "wasm32", test))]
+    pub fn all(&self) -> &[Rgb] {
+        &self.0
     }
 }
 

@@ -67,6 +67,8 @@ pub use alibi::AlibiMatrices;
 pub use alibi_slopes::AlibiSlopes;
 pub use alibi_softmax::AlibiSoftmax;
 pub use attention::Attention;
+#[cfg(target_arch = "wasm32")]
+pub(crate) use attention::scale_tables;
 pub use attention_heads::AttentionHeads;
 pub use bias_curves::BiasCurves;
 pub use bitmap::Bitmap;
@@ -147,6 +149,21 @@ pub(crate) fn compose(figure: &Figure, values: &[f32], style: &Style) -> Result<
     }
     figure.chart().compose(&mut scene, style, values);
     Ok(scene)
+}
+
+/// Pixels along a side of each of a figure's square heat maps; 0 where it has none.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn heat_px(figure: &Figure, style: Style) -> Result<usize, FigureError> {
+    let style = Style {
+        cells_elsewhere: true,
+        ..style
+    };
+    let marks = compose(figure, &[], &style)?.marks;
+    let images = marks.iter().filter_map(|mark| match mark {
+        scene::Mark::Image { bitmap, .. } if bitmap.rgba.is_empty() => Some(bitmap.columns),
+        _ => None,
+    });
+    Ok(images.max().unwrap_or(0))
 }
 
 /// Draws a figure on an area of `width × pixel_ratio` by `height × pixel_ratio` pixels.

@@ -21,6 +21,9 @@ pub struct Style {
     pub font_size: Option<f64>,
     /// Whether the paper is painted; without it the figure is transparent.
     pub background: bool,
+    /// Who draws has the cells of heat maps as a picture; the figure is what stands around them.
+    #[serde(skip)]
+    pub cells_elsewhere: bool,
     /// The language of its words, such as "en" or "zh-Hant".
     pub locale: String,
 }
@@ -45,6 +48,7 @@ impl Default for Style {
             font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif".into(),
             font_size: None,
             background: false,
+            cells_elsewhere: false,
             locale: DEFAULT_LOCALE.into(),
         }
     }

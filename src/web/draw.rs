@@ -8,6 +8,7 @@ use crate::figure::{
 use plotters::prelude::IntoDrawingArea;
 use plotters_canvas::CanvasBackend;
 use std::cell::OnceCell;
+use std::thread::LocalKey;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{Clamped, JsCast};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
@@ -19,6 +20,8 @@ const FINE: f64 = 8.0;
 thread_local! {
     /// Where a heat map's cells are put before they are drawn enlarged.
     static CELLS: OnceCell<HtmlCanvasElement> = const { OnceCell::new() };
+    /// The same for one of a picture: that one's pixels never leave the GPU.
+    static TILE: OnceCell<HtmlCanvasElement> = const { OnceCell::new() };
 }
 
 /// Sizes the canvas to `width · pixel_ratio` by `height · pixel_ratio` device pixels, draws the figure
@@ -33,8 +36,55 @@ pub fn draw(
     style_json: &str,
     values: &[f32],
 ) -> Result<String, JsError> {
+    render(canvas, figure_json, style_json, values, None)
+}
+
+/// As [`draw`], for a figure whose heat maps are there as a picture: `across` of them beside each other on the
+/// canvas `cells`, in the figure's order.
+///
+/// # Errors
+/// As [`draw`].
+#[wasm_bindgen]
+pub fn draw_around(
+    canvas: &HtmlCanvasElement,
+    figure_json: &str,
+    style_json: &str,
+    cells: &HtmlCanvasElement,
+    across: u32,
+) -> Result<String, JsError> {
+    render(canvas, figure_json, style_json, &[], Some((cells, across)))
+}
+
+/// Pixels along a side of each of a figure's square heat maps, if it is drawn in that style.
+///
+/// # Errors
+/// JSON that is no figure or style.
+#[wasm_bindgen]
+pub fn heat_px(figure_json: &str, style_json: &str) -> Result<usize, JsError> {
     let figure: Figure = crate::json::read(figure_json)?;
-    let style: Style = crate::json::read(style_json)?;
+    Ok(crate::figure::heat_px(&figure, crate::json::read(style_json)?)?)
+}
+
+/// The scale of attention's weights, for an engine that paints them: weights and colours, as the engine's module
+/// takes them.
+///
+/// # Errors
+/// JSON that is no style.
+#[wasm_bindgen]
+pub fn heat_scale(style_json: &str) -> Result<Vec<u32>, JsError> {
+    Ok(crate::figure::scale_tables(&crate::json::read(style_json)?))
+}
+
+fn render(
+    canvas: &HtmlCanvasElement,
+    figure_json: &str,
+    style_json: &str,
+    values: &[f32],
+    elsewhere: Option<(&HtmlCanvasElement, u32)>,
+) -> Result<String, JsError> {
+    let figure: Figure = crate::json::read(figure_json)?;
+    let mut style: Style = crate::json::read(style_json)?;
+    style.cells_elsewhere = elsewhere.is_some();
     let scene = compose(&figure, values, &style)?;
     let pixels = [style.width, style.height].map(|px| (px * style.pixel_ratio).round() as u32);
     // Setting a size clears the canvas, and costs even when the size is the same.
@@ -63,19 +113,35 @@ pub fn draw(
         text: 1.0,
         text_shift: 0.06,
     };
+    let mut drawn = 0;
     paint(
         &backend.into_drawing_area(),
         &scene,
         &style,
         units,
-        |_, bitmap, corners| place(&context, bitmap, corners).map_err(refused),
+        |_, bitmap, corners| {
+            // A legend is an image, too, and is here.
+            let source = match elsewhere.filter(|_| bitmap.rgba.is_empty()) {
+                None => cells(bitmap),
+                Some((picture, across)) => {
+                    drawn += 1;
+                    tile(picture, across, drawn - 1)
+                }
+            };
+            source
+                .and_then(|source| place(&context, &source, corners))
+                .map_err(refused)
+        },
     )?;
     Ok(serde_json::to_string(&scene.geometry)?)
 }
 
-/// A canvas that holds a heat map's cells, one pixel each.
-fn cells(bitmap: &Bitmap) -> Result<HtmlCanvasElement, JsValue> {
-    let cells = CELLS.with(|slot| match slot.get() {
+/// A canvas of that size that nobody sees.
+fn scratch(
+    slot: &'static LocalKey<OnceCell<HtmlCanvasElement>>,
+    [width, height]: [u32; 2],
+) -> Result<(HtmlCanvasElement, CanvasRenderingContext2d), JsValue> {
+    let canvas = slot.with(|slot| match slot.get() {
         Some(canvas) => Ok(canvas.clone()),
         None => {
             let document = web_sys::window().and_then(|window| window.document());
@@ -84,27 +150,41 @@ fn cells(bitmap: &Bitmap) -> Result<HtmlCanvasElement, JsValue> {
             Ok::<_, JsValue>(slot.get_or_init(|| canvas).clone())
         }
     })?;
-    let (columns, rows) = (bitmap.columns as u32, bitmap.rows as u32);
-    if cells.width() != columns || cells.height() != rows {
-        cells.set_width(columns);
-        cells.set_height(rows);
+    if canvas.width() != width || canvas.height() != height {
+        canvas.set_width(width);
+        canvas.set_height(height);
     }
+    let context = canvas.get_context("2d")?.ok_or("the canvas has no 2D context")?;
+    Ok((canvas, context.unchecked_into()))
+}
+
+/// A canvas that holds a heat map's cells, one pixel each.
+fn cells(bitmap: &Bitmap) -> Result<HtmlCanvasElement, JsValue> {
+    let (columns, rows) = (bitmap.columns as u32, bitmap.rows as u32);
+    let (canvas, context) = scratch(&CELLS, [columns, rows])?;
     let image = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&bitmap.rgba), columns, rows)?;
-    let source = cells.get_context("2d")?.ok_or("the canvas has no 2D context")?;
-    source
-        .unchecked_into::<CanvasRenderingContext2d>()
-        .put_image_data(&image, 0.0, 0.0)?;
-    Ok(cells)
+    context.put_image_data(&image, 0.0, 0.0)?;
+    Ok(canvas)
+}
+
+/// A canvas that holds one of several heat maps of a picture. Enlarged right from there, a pixel between two cells
+/// would at times be the other's.
+fn tile(picture: &HtmlCanvasElement, across: u32, index: u32) -> Result<HtmlCanvasElement, JsValue> {
+    let across = across.max(1);
+    let side = picture.width() / across;
+    let (canvas, context) = scratch(&TILE, [side, side])?;
+    let [x, y] = [index % across, index / across].map(|place| -f64::from(place * side));
+    context.draw_image_with_html_canvas_element(picture, x, y)?;
+    Ok(canvas)
 }
 
 fn place(
     target: &CanvasRenderingContext2d,
-    bitmap: &Bitmap,
+    source: &HtmlCanvasElement,
     [(left, top), (right, bottom)]: [(i32, i32); 2],
 ) -> Result<(), JsValue> {
-    let cells = cells(bitmap)?;
     target.draw_image_with_html_canvas_element_and_dw_and_dh(
-        &cells,
+        source,
         f64::from(left),
         f64::from(top),
         f64::from(right - left),

@@ -4,7 +4,8 @@
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
 use super::helpers::Helpers;
-use crate::engine::{Captures, Choice, Engine, HeadId, Output, Verdict};
+use super::pictures::{Pictures, Sample};
+use crate::engine::{Captures, Choice, Engine, HeadId, Output, Painted, Verdict};
 use crate::experiment::board::{Board, Options, engine_name, fingerprint};
 use crate::experiment::{Models, RunSettings, Runs};
 use crate::json;
@@ -12,6 +13,7 @@ use crate::model::{Checkpoint, Tokenizer};
 use serde_json::json;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
+use web_sys::ImageBitmap;
 
 /// An engine with models, texts and what was measured so far.
 #[wasm_bindgen]
@@ -23,12 +25,17 @@ pub struct Laboratory {
     runs: Runs,
     /// The claims and what was measured for them.
     pub(super) board: Board,
+    pictures: Pictures,
 }
 
 /// What was captured of one window; each array is handed over once.
 #[wasm_bindgen]
 pub struct Captured {
     output: Output,
+    /// Of the one head, then of all; or none, and the numbers in their place.
+    bitmaps: Vec<ImageBitmap>,
+    /// Cells along a side of a raster of each.
+    sides: Vec<usize>,
 }
 
 #[wasm_bindgen]
@@ -36,7 +43,13 @@ impl Captured {
     /// Cells along a side of the raster.
     #[wasm_bindgen(getter)]
     pub fn side(&self) -> usize {
-        self.output.attention.as_ref().map_or(0, |raster| raster.side)
+        let read = self.output.attention.as_ref().map(|raster| raster.side);
+        read.or(self.sides.first().copied()).unwrap_or(0)
+    }
+
+    /// The pictures in place of raster and thumbnails, where they were to be painted and could be.
+    pub fn bitmaps(&mut self) -> Vec<ImageBitmap> {
+        std::mem::take(&mut self.bitmaps)
     }
 
     /// `[side][side]`: query, key.
@@ -60,7 +73,8 @@ impl Captured {
     /// Cells along a side of a thumbnail; 0 where none were asked for.
     #[wasm_bindgen(getter)]
     pub fn thumbnail_side(&self) -> usize {
-        self.output.thumbnails.as_ref().map_or(0, |all| all.side)
+        let read = self.output.thumbnails.as_ref().map(|all| all.side);
+        read.or(self.sides.get(1).copied()).unwrap_or(0)
     }
 
     /// `[layers][heads][side][side]`: query, key.
@@ -100,6 +114,7 @@ impl Laboratory {
             tokenizer: None,
             runs: Runs::default(),
             board,
+            pictures: Pictures::default(),
         })
     }
 
@@ -277,12 +292,16 @@ impl Laboratory {
     }
 
     /// Runs the first `length` tokens of a text through a variant of a model and captures one head's
-    /// attention, every head's attention by distance and its entropy, and thumbnails of every head of at most
-    /// `thumbnail_side` cells (0 asks for none).
+    /// attention, every head's attention by distance and its entropy (`profile`), and thumbnails of every head of
+    /// at most `thumbnail_side` cells (0 asks for none).
+    ///
+    /// With a `scale` of colours (as `heat_scale` of the module that draws gives it) the one head and the
+    /// thumbnails are painted on the GPU, each raster `px[0]` and `px[1]` pixels a side, and given as bitmaps.
     ///
     /// # Errors
     /// A change that the model does not have, a model or text that is not loaded, a text too short, or an
     /// engine that failed.
+    #[allow(clippy::too_many_arguments)]
     pub async fn attention(
         &mut self,
         variant: String,
@@ -291,17 +310,62 @@ impl Laboratory {
         layer: usize,
         head: usize,
         thumbnail_side: usize,
+        profile: bool,
+        px: Vec<usize>,
+        scale: Vec<u32>,
     ) -> Result<Captured, JsError> {
         let batch = self.runs.window(&text, length)?;
         let model = self.models.variant(&self.engine, &variant)?;
         let captures = Captures {
             attention: Some(HeadId { layer, head }),
             thumbnails: (thumbnail_side > 0).then_some(thumbnail_side),
-            profile: true,
+            profile,
+            no_losses: true,
+            painted: None,
         };
+        if let (&[attention_px, thumbnail_px], false) = (&px[..], scale.is_empty()) {
+            let painted = Painted {
+                attention_px,
+                thumbnail_px,
+            };
+            let captures = Captures {
+                painted: Some(painted),
+                ..captures
+            };
+            let shown = self
+                .pictures
+                .paint(&self.engine, model, &batch, &captures, &scale);
+            let (output, bitmaps) = shown.await?;
+            let (sides, bitmaps) = bitmaps.into_iter().unzip();
+            return Ok(Captured {
+                output,
+                bitmaps,
+                sides,
+            });
+        }
         Ok(Captured {
             output: model.forward(&batch, &captures).await?,
+            bitmaps: Vec::new(),
+            sides: Vec::new(),
         })
+    }
+
+    /// A picture that was painted on the GPU, and what it should look like: the page's script compares them
+    /// before it asks for others.
+    ///
+    /// # Errors
+    /// No GPU, or a browser that cannot show its pictures.
+    pub async fn sample(&mut self) -> Result<Sample, JsError> {
+        Ok(self.pictures.sample(&self.engine).await?)
+    }
+
+    /// How many bytes came back from the GPU so far; 0 on the CPU.
+    pub fn bytes_read(&self) -> f64 {
+        match &self.engine {
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(device) => device.bytes_read() as f64,
+            _ => 0.0,
+        }
     }
 }
 

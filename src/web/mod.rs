@@ -15,6 +15,8 @@ mod fine;
 #[cfg(feature = "laboratory")]
 mod helpers;
 #[cfg(feature = "laboratory")]
+mod pictures;
+#[cfg(feature = "laboratory")]
 mod text;
 
 use wasm_bindgen::prelude::*;

@@ -1,7 +1,7 @@
 // The GPU's kernels against their CPU twins, in the browser's own WebGPU.
 import { expect, test } from "./fixtures.js";
 
-const KERNELS = ["embed", "layer_norm", "linear", "rotate", "attention", "nll", "capture_attention", "capture_profile"];
+const KERNELS = ["embed", "layer_norm", "linear", "rotate", "attention", "nll", "capture_attention", "capture_profile", "paint"];
 
 test("every kernel and the whole forward on WebGPU equal their twins on the CPU", async ({ page }, info) => {
   await page.goto("tests/browser/empty.html");

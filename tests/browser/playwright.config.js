@@ -15,6 +15,9 @@ const quiet = [
 ];
 // SwiftShader is Chromium's WebGPU adapter on machines without a GPU; the same on every machine.
 const webgpu = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+// With these SwiftShader composes the pages too, and so can show what WebGPU painted. Without them its process dies of
+// the first picture, which is a test of its own.
+const composing = ["--enable-features=Vulkan", "--use-vulkan=swiftshader", "--use-angle=swiftshader"];
 const withoutWebgpu = ["--disable-features=WebGPUService"];
 
 const chromium = (flags) => ({
@@ -43,7 +46,8 @@ export default defineConfig({
   timeout: 10 * 60_000,
   expect: { timeout: Number(process.env.LONGVIEW_EXPECT_MS ?? 5 * 60_000) },
   projects: [
-    { name: "webgpu", testMatch: /(main-path|kernels)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
-    { name: "cpu", testIgnore: /kernels\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
+    { name: "webgpu", testMatch: /(main-path|kernels|painting-fails)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
+    { name: "painting", testMatch: /painting\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium([...webgpu, ...composing]) } },
+    { name: "cpu", testIgnore: /(kernels|painting|painting-fails)\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
   ],
 });

@@ -52,6 +52,7 @@ export default {
         return { figure: "attention_heads", length, trained_length, layers: MODEL.layers, heads: MODEL.heads, side, layer: state.layer, head: state.head, encoding: state.encoding };
       }),
       values: (state, data) => answer(state, data)?.thumbnails ?? null,
+      heat: { slot: "main", index: 1, across: MODEL.heads, picture: (state, data) => answer(state, data)?.bitmaps[1] },
       pick,
     },
     {
@@ -59,6 +60,7 @@ export default {
       height: (width) => Math.max(300, Math.min(640, width * 0.95)),
       figure: where((state, data) => attentionFigure(answer(state, data), state)),
       values: (state, data) => answer(state, data)?.raster ?? null,
+      heat: { slot: "main", index: 0, across: 1, picture: (state, data) => answer(state, data)?.bitmaps[0] },
       more: tokenWords,
     },
     {

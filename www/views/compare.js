@@ -18,6 +18,7 @@ const attention = (side) => ({
   height: within(280, 0.98, 520),
   figure: (state, data) => isUndefined({ ...state, encoding: state[side] }) ? null : attentionFigure(answer(state, data, side), wish(state, side)),
   values: (state, data) => answer(state, data, side)?.raster ?? null,
+  heat: { slot: side, index: 0, across: 1, picture: (state, data) => answer(state, data, side)?.bitmaps[0] },
 });
 const distance = (side) => ({
   id: `distance_${side}`,

@@ -16,9 +16,12 @@ use walrus::{
 const FIRST: &str = "first";
 
 /// Exports that nothing on the way to the first picture calls.
-const LATER_EXPORTS: [&str; 7] = [
+const LATER_EXPORTS: [&str; 10] = [
     "csv",
+    "draw_around",
     "file_stem",
+    "heat_px",
+    "heat_scale",
     "parameters",
     "readout",
     "summary",

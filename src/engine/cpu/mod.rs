@@ -19,6 +19,7 @@ pub mod layer_norm;
 pub mod linear;
 pub(crate) mod model;
 pub mod nll;
+pub mod paint;
 mod parallel;
 pub(crate) mod parameters;
 pub mod product;

@@ -2,6 +2,7 @@ use super::kernels::Kernels;
 use super::recorder::Recorder;
 use super::scores::Inputs;
 use crate::engine::cpu::attention::Sizes;
+use crate::engine::cpu::paint::Canvas;
 use std::ops::Range;
 use wgpu::Buffer;
 
@@ -35,6 +36,28 @@ impl Kernels {
             &[qkv, bias, far_qk, softmax, out],
             [columns, side, heads.len()].map(|count| count as u32),
         );
+    }
+
+    /// Rasters `[rasters][side][side]` as colours, by a `scale`.
+    pub fn paint<'a>(
+        &'a self,
+        to: &mut Recorder<'a>,
+        canvas: Canvas,
+        rasters: &'a Buffer,
+        scale: &'a Buffer,
+        out: &'a Buffer,
+    ) {
+        let [width, height] = canvas.size();
+        let parameters = [
+            canvas.rasters,
+            canvas.across,
+            canvas.side,
+            canvas.px,
+            canvas.stride(),
+        ];
+        let parameters = parameters.map(|word| word as u32);
+        let groups = [width.div_ceil(64), height, 1].map(|count| count as u32);
+        self.add(to, "paint", &parameters, &[rasters, scale, out], groups);
     }
 
     /// The first window's mean attention by distance, to `out` from value `start` on, `[H][T]`, and the mean

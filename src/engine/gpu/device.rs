@@ -1,6 +1,8 @@
 use super::kernels::{Kernels, Variants};
 use crate::engine::EngineError;
-use std::sync::{Arc, Mutex};
+use crate::engine::cpu::paint::SCALE_WORDS;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A GPU, ready to run kernels, and what went wrong on it.
 pub struct Device {
@@ -11,6 +13,12 @@ pub struct Device {
     failure: Arc<Mutex<Option<String>>>,
     /// The kernels by the width of a head: models of one shape share them.
     compiled: Mutex<Vec<(usize, Arc<Kernels>)>>,
+    /// The scale of colours that captures are painted in.
+    scale: OnceLock<wgpu::Buffer>,
+    /// Bytes that came back from the GPU.
+    bytes_read: AtomicU64,
+    #[cfg(target_arch = "wasm32")]
+    pub(super) instance: wgpu::Instance,
 }
 
 impl std::fmt::Debug for Device {
@@ -77,6 +85,10 @@ impl Device {
             info: adapter.get_info(),
             failure,
             compiled: Mutex::default(),
+            scale: OnceLock::new(),
+            bytes_read: AtomicU64::new(0),
+            #[cfg(target_arch = "wasm32")]
+            instance,
         })
     }
 
@@ -165,11 +177,39 @@ impl Device {
         buffer
     }
 
+    /// The buffer of the scale that captures are painted in.
+    pub(super) fn scale(&self) -> &wgpu::Buffer {
+        self.scale
+            .get_or_init(|| self.buffer("scale", SCALE_WORDS as u64 * 4))
+    }
+
+    /// Takes the scale of colours for captures that are painted from now on, as
+    /// [`paint`](crate::engine::cpu::paint::paint) has it.
+    ///
+    /// # Errors
+    /// Another count of words than a scale has.
+    pub fn set_scale(&self, scale: &[u32]) -> Result<(), EngineError> {
+        if scale.len() != SCALE_WORDS {
+            let found = scale.len();
+            return Err(EngineError::Gpu(format!(
+                "a scale has {SCALE_WORDS} words, and this one {found}"
+            )));
+        }
+        let bytes = bytemuck::cast_slice(scale);
+        self.queue.write_buffer(self.scale(), 0, bytes);
+        Ok(())
+    }
+
+    /// How many bytes came back from the GPU since the device was opened.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
     /// Waits until all that was submitted is done.
     ///
     /// # Errors
     /// A device that was lost.
-    pub(super) async fn idle(&self) -> Result<(), EngineError> {
+    pub async fn idle(&self) -> Result<(), EngineError> {
         let (sender, receiver) = futures_channel::oneshot::channel();
         self.queue.on_submitted_work_done(move || {
             // The receiver is gone only if nobody waits any more.
@@ -219,6 +259,7 @@ impl Device {
             view.as_chunks().0.iter().map(|&bytes| value(bytes)).collect()
         };
         buffer.unmap();
+        self.bytes_read.fetch_add(buffer.size(), Ordering::Relaxed);
         Ok(values)
     }
 }

@@ -14,10 +14,13 @@ mod kernels;
 mod keys;
 mod layout;
 mod model;
+mod picture;
 mod plan;
 mod profile;
 mod recorder;
 mod scores;
+#[cfg(target_arch = "wasm32")]
+mod screen;
 mod source;
 mod tables;
 #[cfg(feature = "checks")]
@@ -28,9 +31,12 @@ pub use choose::{Selection, VariantTimes};
 pub use device::Device;
 pub use kernels::{Kernels, Then, Variant, Variants};
 pub use model::Model;
+pub use picture::Picture;
 pub use profile::{Timing, Timings};
 pub use recorder::{Recorded, Recorder};
 pub use scores::{FarInputs, Inputs};
+#[cfg(target_arch = "wasm32")]
+pub use screen::Screen;
 pub use source::{SHADERS, Source};
 #[cfg(feature = "checks")]
 pub use trial::Trial;

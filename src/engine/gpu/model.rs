@@ -1,5 +1,6 @@
 use super::device::Device;
 use super::kernels::Kernels;
+use super::picture::Picture;
 use super::plan::Plan;
 use super::profile::Timings;
 use super::uploaded::Uploaded;
@@ -96,9 +97,12 @@ impl Model {
             side: data.len().isqrt(),
             data,
         };
-        let attention = captures.attention.and_then(|_| parts.next()).map(raster);
+        let is_read = captures.painted.is_none();
+        let attention = captures.attention.filter(|_| is_read);
+        let attention = attention.and_then(|_| parts.next()).map(raster);
         let (layers, heads, length) = (self.config.layers, self.config.heads, batch.length());
-        let thumbnails = captures.thumbnail_side(length).and_then(|side| {
+        let thumbnails = captures.thumbnail_side(length).filter(|_| is_read);
+        let thumbnails = thumbnails.and_then(|side| {
             let data = parts.next()?;
             Some(Thumbnails {
                 layers,
@@ -117,6 +121,12 @@ impl Model {
             thumbnails,
             profile,
         })
+    }
+
+    /// Where what the last forward captured is painted: of the one head, then of all; nothing where it was not to
+    /// be.
+    pub fn pictures(&self) -> &[Picture] {
+        self.plans.last().map_or(&[], Plan::pictures)
     }
 
     /// Makes sure that the last plan fits: one that is kept, or a new one.

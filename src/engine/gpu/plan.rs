@@ -1,6 +1,7 @@
 use super::device::Device;
 use super::kernels::{Kernels, Then};
 use super::layout::{padded, padded_sizes};
+use super::picture::Picture;
 use super::profile::Timings;
 use super::recorder::{Recorded, Recorder};
 use super::tables::UploadedTables;
@@ -8,7 +9,8 @@ use super::uploaded::{Uploaded, UploadedLayer};
 use crate::engine::cpu::TablesF32;
 use crate::engine::cpu::attention::Sizes;
 use crate::engine::cpu::model::sizes;
-use crate::engine::{Batch, Captures, EngineError, RASTER_SIDE_MAX};
+use crate::engine::cpu::paint::Canvas;
+use crate::engine::{Batch, Captures, EngineError, Painted, RASTER_SIDE_MAX};
 use crate::model::{Activation, Config};
 use wgpu::Buffer;
 
@@ -20,8 +22,12 @@ pub struct Plan {
     recorded: Recorded,
     tokens: Buffer,
     targets: Buffer,
-    /// What is read back: losses `[rows][3]`, then raster, thumbnails and profile where they were asked for.
+    /// What is read back, where it was asked for: losses `[rows][3]`, raster, thumbnails and profile.
     results: Vec<(Buffer, u64)>,
+    /// What stays on the GPU: raster and thumbnails that are painted.
+    kept: Vec<Buffer>,
+    /// Their pictures, in that order.
+    pictures: Vec<Picture>,
     staging: Buffer,
     streams: Streams,
     tables: UploadedTables,
@@ -128,17 +134,54 @@ impl Captured {
         })
     }
 
-    /// The buffers, and how many bytes of each are read back.
-    fn results(self, heads: usize) -> impl Iterator<Item = (Buffer, u64)> {
+    /// The buffers of raster and thumbnails.
+    fn rasters(&self) -> impl Iterator<Item = &Buffer> {
+        let captured = self.raster.iter().chain(&self.thumbnails);
+        captured.map(|(_, buffer)| buffer)
+    }
+
+    /// Where raster and thumbnails are painted.
+    ///
+    /// # Errors
+    /// Pictures that are larger than this GPU allows.
+    fn pictures(
+        &self,
+        device: &Device,
+        config: &Config,
+        painted: Painted,
+    ) -> Result<Vec<Picture>, EngineError> {
+        let raster = self.raster.iter().map(|(side, _)| Canvas {
+            rasters: 1,
+            across: 1,
+            side: *side,
+            px: painted.attention_px,
+        });
+        let thumbnails = self.thumbnails.iter().map(|(side, _)| Canvas {
+            rasters: config.layers * config.heads,
+            across: config.heads,
+            side: *side,
+            px: painted.thumbnail_px,
+        });
+        raster
+            .chain(thumbnails)
+            .map(|canvas| Picture::new(device, canvas))
+            .collect()
+    }
+
+    /// Gives the buffers away: those that are read back with the bytes that are, and those that are kept.
+    fn sort(self, heads: usize, is_painted: bool, read: &mut Vec<(Buffer, u64)>, kept: &mut Vec<Buffer>) {
         let raster = self.raster.map(|(side, buffer)| (buffer, side * side));
         let thumbnails = self
             .thumbnails
             .map(|(side, buffer)| (buffer, heads * side * side));
-        let profile = self.profile.map(|(count, buffer)| (buffer, 2 * count));
-        [raster, thumbnails, profile]
-            .into_iter()
-            .flatten()
-            .map(|(buffer, count)| (buffer, count as u64 * 4))
+        let rasters = [raster, thumbnails].into_iter().flatten();
+        if is_painted {
+            kept.extend(rasters.map(|(buffer, _)| buffer));
+        } else {
+            read.extend(rasters.map(|(buffer, count)| (buffer, count as u64 * 4)));
+        }
+        let profile = self.profile.map(|(count, buffer)| (buffer, 8 * count as u64));
+        read.extend(profile);
     }
 }
 
@@ -253,23 +296,40 @@ impl Plan {
         for (index, layer) in uploaded.layers.iter().enumerate() {
             forward.layer(&mut to, index, layer);
         }
-        kernels.layer_norm(
-            &mut to,
-            (rows, d),
-            config.norm_epsilon,
-            x,
-            &uploaded.final_norm,
-            narrow,
-        );
-        let (output, shape) = (&uploaded.output, (rows, d, config.vocabulary));
-        kernels.loss(&mut to, shape, narrow, output, &targets, wide, &losses);
+        if !captures.no_losses {
+            kernels.layer_norm(
+                &mut to,
+                (rows, d),
+                config.norm_epsilon,
+                x,
+                &uploaded.final_norm,
+                narrow,
+            );
+            let (output, shape) = (&uploaded.output, (rows, d, config.vocabulary));
+            kernels.loss(&mut to, shape, narrow, output, &targets, wide, &losses);
+        }
+        let pictures = match captures.painted {
+            Some(painted) => captured.pictures(device, config, painted)?,
+            None => Vec::new(),
+        };
+        for (picture, raster) in pictures.iter().zip(captured.rasters()) {
+            kernels.paint(&mut to, picture.canvas, raster, device.scale(), &picture.buffer);
+        }
         let recorded = to.finish();
 
-        let mut results = vec![(losses, rows as u64 * 12)];
-        results.extend(captured.results(config.layers * config.heads));
+        let losses_bytes = if captures.no_losses { 0 } else { rows as u64 * 12 };
+        let mut results = vec![(losses, losses_bytes)];
+        let mut kept = Vec::new();
+        captured.sort(
+            config.layers * config.heads,
+            captures.painted.is_some(),
+            &mut results,
+            &mut kept,
+        );
         let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("staging"),
-            size: results.iter().map(|(_, size)| size).sum(),
+            // Nothing may be read back at all, but a buffer has a size.
+            size: results.iter().map(|(_, size)| size).sum::<u64>().max(4),
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
@@ -281,6 +341,8 @@ impl Plan {
             tokens,
             targets,
             results,
+            kept,
+            pictures,
             staging,
             streams,
             tables,
@@ -293,6 +355,8 @@ impl Plan {
         let streams = self.streams.buffers().into_iter();
         streams
             .chain(results)
+            .chain(&self.kept)
+            .chain(self.pictures.iter().map(|picture| &picture.buffer))
             .chain([&self.tokens, &self.targets, &self.staging])
     }
 
@@ -308,6 +372,11 @@ impl Plan {
     /// A GPU that failed.
     pub async fn profile(&self, device: &Device) -> Result<Timings, EngineError> {
         self.recorded.profile(device).await
+    }
+
+    /// The pictures of what the last run captured: of the one head, then of all.
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
     }
 
     /// Whether the plan runs batches of this shape with these captures.
@@ -333,11 +402,14 @@ impl Plan {
         let mut encoder = device.device.create_command_encoder(&Default::default());
         self.recorded.encode(&mut encoder);
         let mut offset = 0;
-        for (buffer, size) in &self.results {
+        for (buffer, size) in self.results.iter().filter(|(_, size)| *size > 0) {
             encoder.copy_buffer_to_buffer(buffer, 0, &self.staging, offset, *size);
             offset += size;
         }
         device.queue.submit([encoder.finish()]);
+        if offset == 0 {
+            return Ok(vec![Vec::new(); self.results.len()]);
+        }
         let all = device.read(&self.staging, f32::from_le_bytes).await?;
         let mut rest = &all[..];
         let mut parts = Vec::with_capacity(self.results.len());

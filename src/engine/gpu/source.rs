@@ -45,6 +45,7 @@ pub const SHADERS: &[Source] = &[
         "capture_profile",
         &[shader!("capture_profile")],
     ),
+    source("paint", "paint", &[shader!("paint")]),
 ];
 
 /// Vectors of queries, and as many of sums, that a thread of attention.wgsl keeps in registers, at most.

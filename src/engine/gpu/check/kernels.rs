@@ -1,6 +1,6 @@
 //! Every kernel against its CPU twin, on odd sizes.
 
-use super::{Difference, attention, keys, numbers, tokens};
+use super::{Difference, attention, keys, numbers, paint, tokens};
 use crate::encoding::Pairing;
 use crate::engine::EngineError;
 use crate::engine::cpu::parameters::Linear;
@@ -62,6 +62,18 @@ pub async fn kernels(
         }
         if wanted("layer_norm") {
             found.push(layer_norm(device, &any, rows, d).await?);
+        }
+    }
+    // Larger than its cells and smaller, a last row that is not full, and one that ends at no whole 256 bytes.
+    for sizes in [
+        [1, 1, 1, 1],
+        [1, 1, 7, 20],
+        [5, 3, 9, 4],
+        [4, 2, 40, 40],
+        [1, 1, 512, 130],
+    ] {
+        if wanted("paint") {
+            found.push(paint::paint(device, &any, sizes).await?);
         }
     }
     for linear_variant in VARIANTS {

@@ -4,8 +4,10 @@
 mod attention;
 mod kernels;
 mod keys;
+mod paint;
 
 pub use kernels::{kernels, odd_sizes};
+pub use paint::sample;
 
 use super::device::Device;
 use super::kernels::Kernels;
@@ -66,6 +68,23 @@ pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
         (state >> 8) as f32 / (1 << 23) as f32 - 1.0
     };
     (0..count).map(|_| next()).collect()
+}
+
+/// A buffer's words.
+pub(super) async fn read_words(device: &Device, buffer: &wgpu::Buffer) -> Result<Vec<u32>, EngineError> {
+    let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("staging"),
+        size: buffer.size(),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    device.queue.submit([encoder.finish()]);
+    let words = device.read(&staging, u32::from_le_bytes).await;
+    staging.destroy();
+    device.check()?;
+    words
 }
 
 fn name(sizes: &Sizes) -> String {
@@ -163,6 +182,7 @@ pub async fn forward(
             // Fewer cells than tokens: raster and thumbnails together show pooling and its absence.
             thumbnails: Some(16),
             profile: true,
+            ..Captures::default()
         };
         let expected = cpu::Model::new(&config, &weights)?.forward(&batch, &captures)?;
         let mut model = super::Model::with_kernels(device, kernels(config.d_head()), &config, &weights)?;
