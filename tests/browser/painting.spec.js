@@ -110,13 +110,24 @@ test("a painted picture is read out, tabled and saved as any other", async ({ pa
   await paint(page, 150);
   const chart = page.locator('longview-attention [data-chart="head"]');
   await page.locator(canvas("attention", "head")).scrollIntoViewIfNeeded();
-  // Before the numbers are there: everything that needs them waits for them.
-  await page.evaluate(() => window.view.store.set({ length: 160 }));
   const saved = page.waitForEvent("download");
-  await chart.locator(".menu summary").click();
-  await chart.getByRole("button", { name: "CSV", exact: true }).click();
+  // As soon as the picture is there, before its numbers are: the file waits for them.
+  const length = 160;
+  await page.evaluate((length) => {
+    const head = window.heats.find(({ definition }) => definition.id === "head");
+    const csv = [...head.menu.querySelectorAll("button")].find(({ textContent }) => textContent === "CSV");
+    const { show } = head;
+    return new Promise((resolve) => {
+      head.show = (...shown) => {
+        show.apply(head, shown);
+        if (!head.lacksNumbers || head.figure.length !== length) return;
+        delete head.show;
+        resolve(csv.click());
+      };
+      window.view.store.set({ length });
+    });
+  }, length);
   const csv = readFileSync(await (await saved).path(), "utf8");
-  const { length } = await state(page);
   expect(csv.trim().split("\n")).toHaveLength(2 + (length * (length + 1)) / 2);
   await page.locator(canvas("attention", "head")).hover({ position: { x: 150, y: 300 } });
   await expect(chart.locator(".readout")).toContainText(/weight \S*\d/);
