@@ -136,7 +136,8 @@ export function read(name, text) {
     return { value: usual, problem: problem("notWholes", { name, value: text, most: property.most, low: property.low, high: property.high, used: usual }) };
   }
   const { low, high, step = 1 } = property;
-  const value = Number(text);
+  // −0 would be another value than 0, and be written as it.
+  const value = Number(text) + 0;
   if (!Number.isInteger(value)) return { value: usual, problem: problem("notANumber", { name, value: text, low, high, used: usual }) };
   const clamped = Math.min(high, Math.max(low, Math.round(value / step) * step));
   if (clamped === value) return { value };

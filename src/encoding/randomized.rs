@@ -3,6 +3,9 @@ use super::{EncodingError, Pairing, Positional, Rotation, Shape, Tables};
 use crate::model::Weights;
 use serde::{Deserialize, Serialize};
 
+/// Longer ranges are no training's, and a draw would take long.
+const RANGE_MAX: usize = 1 << 20;
+
 /// Randomized positions, on rotary: in training a window's tokens stand at random positions of a range that
 /// is longer than the window, in increasing order, so that far positions are no news later
 /// (Ruoss et al. 2023, arXiv 2305.16843).
@@ -32,7 +35,8 @@ impl Default for Randomized {
 impl Randomized {
     /// The positions of `length` tokens after training.
     pub fn positions(&self, length: usize) -> Vec<usize> {
-        let spread = |token: usize| token * self.range / length;
+        // In u64: in the browser a usize has 32 bits.
+        let spread = |token: usize| (token as u64 * self.range as u64 / length as u64) as usize;
         let within = length <= self.range;
         (0..length)
             .map(|token| if within { spread(token) } else { token })
@@ -67,6 +71,18 @@ impl Randomized {
         Ok(positions)
     }
 
+    fn check(&self) -> Result<(), EncodingError> {
+        if self.range == 0 || self.range > RANGE_MAX {
+            return Err(EncodingError::Size {
+                encoding: "randomized",
+                what: "the range of positions",
+                value: self.range,
+                need: "from 1 to 1048576 positions (1024 is usual)",
+            });
+        }
+        Ok(())
+    }
+
     fn at(&self, positions: &[usize], shape: &Shape) -> Result<Tables, EncodingError> {
         let inv_freq = frequencies("randomized", self.base, shape.d_head)?;
         let position = |row: usize| positions[row] as f64;
@@ -85,6 +101,7 @@ impl Randomized {
 
 impl Positional for Randomized {
     fn tables(&self, shape: &Shape, _: &Weights) -> Result<Tables, EncodingError> {
+        self.check()?;
         self.at(&self.positions(shape.length), shape)
     }
 
@@ -94,6 +111,7 @@ impl Positional for Randomized {
         _: &Weights,
         draw: &mut dyn FnMut(usize) -> usize,
     ) -> Result<Tables, EncodingError> {
+        self.check()?;
         self.at(&self.drawn(shape.length, draw)?, shape)
     }
 }

@@ -2,6 +2,9 @@ use super::{Bias, EncodingError, Positional, Shape, Table, Tables};
 use crate::model::Weights;
 use serde::{Deserialize, Serialize};
 
+/// A file may name any number; each costs a sine a position.
+const DIMENSIONS_MAX: usize = 1 << 16;
+
 /// The inner products of sinusoidal encodings as a bias: Σ_c cos(n / 10000^(2c/d̄)), c = 0 … d̄/2 − 1, at the
 /// distance n, divided by 8h/H for the head h = 1 … H (Chi et al. 2023, arXiv 2212.10356).
 /// Nothing of it is trained. Here d̄/2, the sum at n = 0, is taken off: a softmax does not see a constant, and
@@ -21,12 +24,12 @@ impl Default for Sandwich {
 
 impl Positional for Sandwich {
     fn tables(&self, shape: &Shape, _: &Weights) -> Result<Tables, EncodingError> {
-        if self.dimensions < 2 || !self.dimensions.is_multiple_of(2) {
+        if !(2..=DIMENSIONS_MAX).contains(&self.dimensions) || !self.dimensions.is_multiple_of(2) {
             return Err(EncodingError::Size {
                 encoding: "sandwich",
                 what: "the number of dimensions",
                 value: self.dimensions,
-                need: "an even number, at least 2 (128 is the paper's)",
+                need: "an even number from 2 to 65536 (128 is the paper's)",
             });
         }
         let d = self.dimensions as f64;

@@ -31,7 +31,7 @@ impl Window {
         if tables.far.is_some() {
             return Err(EncodingError::TwoWindows);
         }
-        let last = self.keys + self.sinks - 1;
+        let last = self.sinks.saturating_add(self.keys - 1);
         let kept = |table: &Table| {
             Table::from_fn(table.rows, table.columns, |row, column| {
                 table.at(row.min(last), column)

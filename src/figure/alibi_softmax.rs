@@ -121,6 +121,10 @@ impl Chart for AlibiSoftmax {
         (self.length, Some(self.trained_length))
     }
 
+    fn columns(&self) -> usize {
+        self.heads
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         check_slopes(self.heads, &self.slopes)
     }

@@ -11,7 +11,7 @@ use super::scene::Scene;
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
-use super::{size, text};
+use super::{at_most, text};
 use serde::{Deserialize, Serialize};
 
 /// What each query gives to each key. Values: none, or a raster `[side][side]`.
@@ -52,7 +52,7 @@ impl Chart for Attention {
     }
 
     fn check(&self) -> Result<(), FigureError> {
-        size("raster's side", self.side)
+        at_most("raster's side", self.side, 512, "from 1 to 512")
     }
 
     fn compose(&self, scene: &mut Scene, style: &Style, values: &[f32]) {

@@ -11,7 +11,7 @@ use super::scene::{Align, Scene, Text};
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
-use super::{encoding_colour, panels, size, text};
+use super::{at_most, encoding_colour, panels, size, text};
 use serde::{Deserialize, Serialize};
 
 /// What each query gives to each key, in every head at once. Values: none, or rasters
@@ -89,7 +89,7 @@ impl Chart for AttentionHeads {
     }
 
     fn check(&self) -> Result<(), FigureError> {
-        size("raster's side", self.side)?;
+        at_most("raster's side", self.side, 512, "from 1 to 512")?;
         check_heads([self.layers, self.heads], [self.layer, self.head])
     }
 

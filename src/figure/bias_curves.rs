@@ -79,6 +79,10 @@ impl Chart for BiasCurves {
         ))
     }
 
+    fn columns(&self) -> usize {
+        self.heads
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         at_most("number of heads", self.heads, 1024, "from 1 to 1024")
     }

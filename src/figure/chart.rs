@@ -24,6 +24,11 @@ pub(crate) trait Chart {
         false
     }
 
+    /// How many numbers each row of its table has, where there is a row a position.
+    fn columns(&self) -> usize {
+        1
+    }
+
     /// Checks the settings beyond the lengths.
     ///
     /// # Errors

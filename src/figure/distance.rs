@@ -9,7 +9,7 @@ use super::style::Style;
 use super::t5_bias::ZERO;
 use super::table::Table;
 use super::words::Words;
-use super::{encoding_colour, size, text};
+use super::{at_most, encoding_colour, text};
 use serde::{Deserialize, Serialize};
 
 /// Mean attention by distance. Values: none, or a profile `[layers][heads][length]`.
@@ -49,8 +49,12 @@ impl Chart for Distance {
         Some((shape, layers.saturating_mul(heads).saturating_mul(length)))
     }
 
+    fn columns(&self) -> usize {
+        self.heads
+    }
+
     fn check(&self) -> Result<(), FigureError> {
-        size("number of heads", self.heads)?;
+        at_most("number of heads", self.heads, 256, "from 1 to 256")?;
         for (what, value, count) in [
             ("layer", self.layer, self.layers),
             ("head", self.head, self.heads),

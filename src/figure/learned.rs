@@ -31,6 +31,10 @@ impl Chart for Learned {
         Some((shape, rows.saturating_mul(columns)))
     }
 
+    fn columns(&self) -> usize {
+        self.d_model
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         size("d_model", self.d_model)
     }

@@ -4,7 +4,7 @@ use super::frame;
 use super::geometry::{Plot, PlotKind, Rect};
 use super::scale::Scale;
 use super::scene::{Align, Scene, Stroke, Text, arc};
-use super::settings::usual_base;
+use super::settings::{positions, usual_base};
 use super::style::Style;
 use super::table::Table;
 use super::words::Words;
@@ -65,6 +65,7 @@ impl Chart for Rotary {
     }
 
     fn check(&self) -> Result<(), FigureError> {
+        positions(self.query, self.key)?;
         check_rotary(self.d_head, self.base)
     }
 

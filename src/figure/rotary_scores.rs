@@ -7,7 +7,7 @@ use super::heat::Square;
 use super::legend::Legend;
 use super::rotary::{check_rotary, dimensions_of, encoding};
 use super::scene::{Align, Scene, Stroke, Text};
-use super::settings::usual_base;
+use super::settings::{positions, usual_base};
 use super::style::Style;
 use super::table::Table;
 use super::text;
@@ -161,6 +161,7 @@ impl Chart for RotaryScores {
     }
 
     fn check(&self) -> Result<(), FigureError> {
+        positions(self.query, self.key)?;
         check_rotary(self.d_head, self.base)
     }
 

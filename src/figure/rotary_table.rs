@@ -46,6 +46,10 @@ impl Chart for RotaryTable {
         (self.length, Some(self.trained_length))
     }
 
+    fn columns(&self) -> usize {
+        self.d_head
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         check_rotary(self.d_head, self.base)
     }

@@ -144,6 +144,8 @@ impl Figure {
         size("length", length)?;
         size("trained length", trained.unwrap_or(1))?;
         chart.check()?;
+        let cells = length.saturating_mul(chart.columns());
+        at_most("table", cells.max(1), CELLS_MAX, "of at most 4194304 numbers")?;
         match chart.values_needed() {
             _ if values.is_empty() => Ok(()),
             Some((_, count)) if chart.takes_errors() && values.len() == 2 * count => Ok(()),
@@ -232,12 +234,21 @@ fn plain(value: &Value) -> String {
 }
 
 /// Sizes that a picture can show.
-const SIZE_MAX: usize = 1 << 20;
+const SIZE_MAX: usize = 1 << 17;
+/// Numbers in a picture's table, which takes some 100 MB then.
+const CELLS_MAX: usize = 1 << 22;
 
 /// # Errors
 /// A size of zero, or beyond what a picture can show.
 pub(super) fn size(what: &'static str, value: usize) -> Result<(), FigureError> {
-    at_most(what, value, SIZE_MAX, "from 1 to 1048576")
+    at_most(what, value, SIZE_MAX, "from 1 to 131072")
+}
+
+/// # Errors
+/// A position beyond what a picture can show.
+pub(super) fn positions(query: usize, key: usize) -> Result<(), FigureError> {
+    size("query's position", query.max(1))?;
+    size("key's position", key.max(1))
 }
 
 /// # Errors

@@ -55,6 +55,10 @@ impl Chart for Sinusoidal {
         (self.length, self.trained_length)
     }
 
+    fn columns(&self) -> usize {
+        self.d_model
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         check_sinusoidal(self.d_model, self.layout, self.base)
     }

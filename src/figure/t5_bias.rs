@@ -10,7 +10,7 @@ use super::style::Style;
 use super::t5_strip::{self, segments};
 use super::table::Table;
 use super::words::Words;
-use super::{size, text};
+use super::{at_most, size, text};
 use crate::encoding::T5Bias;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl Chart for T5Buckets {
     }
 
     fn check(&self) -> Result<(), FigureError> {
-        size("number of heads", self.heads)?;
+        at_most("number of heads", self.heads, 256, "from 1 to 256")?;
         check_t5(&self.encoding())
     }
 

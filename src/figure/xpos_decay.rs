@@ -58,6 +58,10 @@ impl Chart for XposDecay {
         (self.length, Some(self.trained_length))
     }
 
+    fn columns(&self) -> usize {
+        self.d_head
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         if !(self.scale_base.is_finite() && self.scale_base > 0.0) {
             return Err(FigureError::Setting {

@@ -96,6 +96,17 @@ fn find_chromium() -> Option<PathBuf> {
     })
 }
 
+/// Makes sure that libFuzzer, which is written in C++, can be compiled.
+pub fn cpp_compiler() -> Result<()> {
+    if find_program(&["c++", "g++", "clang++"]).is_some() {
+        return Ok(());
+    }
+    if may_apt() {
+        return apt(&["g++"]);
+    }
+    bail!("a C++ compiler is missing: install g++ or clang")
+}
+
 /// Whether native programs will find a GPU or Mesa's software one, which is installed where we may.
 pub fn vulkan_driver() -> bool {
     if cfg!(any(target_os = "macos", windows)) {

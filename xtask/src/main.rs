@@ -3,6 +3,8 @@
 mod bench;
 mod compress;
 mod document;
+mod fuzz;
+mod habits;
 mod install;
 mod offline;
 mod package;
@@ -45,6 +47,9 @@ enum Chore {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --native\n  cargo xtask test --browser -- --grep \"main path\""
     )]
     Test(test::Arguments),
+    /// Feed made-up input to everything that reads (by libFuzzer, on Linux)
+    #[command(after_help = "Examples:\n  cargo xtask fuzz --seconds 600\n  cargo xtask fuzz figure --keep")]
+    Fuzz(fuzz::Arguments),
     /// Train the shipped checkpoints from the corpus (`--help` for the trainer's options)
     #[command(disable_help_flag = true)]
     Train {
@@ -77,6 +82,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Site(arguments) => site::run(&arguments),
         Chore::Bundle(arguments) => offline::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),
+        Chore::Fuzz(arguments) => fuzz::run_all(&arguments),
         Chore::Train { arguments } => train(&arguments),
         Chore::Bench(arguments) => bench::run_all(&arguments),
     }

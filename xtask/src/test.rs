@@ -2,7 +2,7 @@
 
 use crate::serve::Site;
 use crate::workspace::{cargo, find_program, root, run};
-use crate::{install, offline, package, scripts, site};
+use crate::{fuzz, habits, install, offline, package, scripts, site};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,6 +33,8 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         });
         report.part("lints", lint);
         report.part("native tests", native);
+        report.part("fuzz", fuzz::briefly);
+        report.part("scripts", habits::scripts);
     }
     if !arguments.native {
         let whole = package::Arguments { fast: false };

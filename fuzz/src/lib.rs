@@ -1,0 +1,4 @@
+//! What the fuzz targets share.
+
+mod limited;
+pub mod targets;
