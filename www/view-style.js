@@ -1,8 +1,9 @@
-// The style of a view, inside its own tree: a host page's rules do not reach in, and these not out.
+// The style of a view, inside its own tree: a host page's rules do not reach in, and these not out. A container has no
+// width of its own, so where the host page floats it or makes it a flex item, it needs a least one.
 import { ENCODINGS } from "./properties.js";
 
 export const STYLE = `
-:host { display: block; container-type: inline-size; }
+:host { display: block; container-type: inline-size; min-inline-size: min(100%, 20rem); }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
 .view {

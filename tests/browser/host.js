@@ -12,15 +12,16 @@ const TYPES = {
   ".wasm": "application/wasm",
   ".json": "application/json",
   ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
 };
 
 /**
- * Serves pages (HTML by path) and folders (by the path's beginning) until it is closed.
+ * Serves pages (their text by path, HTML where its ending says nothing else) and folders (by the path's beginning) until it is closed.
  * @param {{pages?: Record<string, string>, folders?: Record<string, string>}} content
  */
 export async function serve({ pages = {}, folders = {} }) {
   const find = (path) => {
-    if (Object.hasOwn(pages, path)) return { body: Buffer.from(pages[path]), type: TYPES[".html"] };
+    if (Object.hasOwn(pages, path)) return { body: Buffer.from(pages[path]), type: TYPES[extname(path)] ?? TYPES[".html"] };
     const start = Object.keys(folders).find((one) => path.startsWith(one));
     if (!start) return null;
     try {

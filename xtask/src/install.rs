@@ -142,6 +142,39 @@ fn has_vulkan() -> bool {
     .any(|mut entries| entries.any(|entry| entry.is_ok_and(is_driver)))
 }
 
+/// Debian's Firefox, and WebKitGTK's small browser with its driver and a display for it; each by the variable that the
+/// tests read.
+pub fn other_browsers() -> Result<Vec<(&'static str, PathBuf)>> {
+    if let Some(found) = find_other_browsers() {
+        return Ok(found);
+    }
+    if may_apt() {
+        apt(&[
+            "firefox-esr",
+            "webkit2gtk-driver",
+            "xvfb",
+            "xauth",
+            "fonts-liberation",
+        ])?;
+    }
+    find_other_browsers().context(
+        "Firefox, WebKitGTK's driver or Xvfb is missing (Debian: apt-get install firefox-esr webkit2gtk-driver xvfb xauth)",
+    )
+}
+
+fn find_other_browsers() -> Option<Vec<(&'static str, PathBuf)>> {
+    find_program(&["xvfb-run"])?;
+    let libraries = fs::read_dir("/usr/lib").ok()?.flatten();
+    let browser = libraries
+        .map(|entry| entry.path().join("webkit2gtk-4.1/MiniBrowser"))
+        .find(|path| path.is_file())?;
+    Some(vec![
+        ("LONGVIEW_FIREFOX", find_program(&["firefox-esr", "firefox"])?),
+        ("LONGVIEW_WEBKIT_DRIVER", find_program(&["WebKitWebDriver"])?),
+        ("LONGVIEW_WEBKIT", browser),
+    ])
+}
+
 /// Packages are installed only on Debian itself (elsewhere `chromium` may be a stub) and only as root.
 fn may_apt() -> bool {
     let is_debian = fs::read_to_string("/etc/os-release")

@@ -18,15 +18,27 @@ pub struct Arguments {
     /// Only the package's build and the tests in a real browser
     #[arg(long)]
     browser: bool,
+    /// In which browsers: Chromium, or also the main path in Firefox and WebKit
+    #[arg(long, value_enum, default_value_t = Browsers::Chromium, conflicts_with = "native")]
+    browsers: Browsers,
     /// Given to Playwright, after `--`
     #[arg(last = true)]
     playwright: Vec<String>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Browsers {
+    Chromium,
+    All,
+    /// Firefox and WebKit alone
+    Others,
+}
+
 /// Runs what was asked for, all of it even when a part fails, and ends with a line for each part.
 pub fn run_all(arguments: &Arguments) -> Result<()> {
     let mut report = Report::default();
-    if !arguments.browser {
+    let with_others = arguments.browsers != Browsers::Chromium;
+    if !arguments.browser && arguments.browsers != Browsers::Others {
         report.part("format", || {
             install::rust_component("fmt", "rustfmt")?;
             run(&mut cargo(&["fmt", "--all", "--check"]))
@@ -42,7 +54,12 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         // A stale page would be tested otherwise; one that is too large is still worth a test.
         if built {
             report.part("package size", package::check_budget);
-            report.part("browser tests", || browser(&arguments.playwright));
+            if arguments.browsers != Browsers::Others {
+                report.part("browser tests", || browser(&arguments.playwright));
+            }
+            if with_others {
+                report.part("other browsers", || other_browsers(&arguments.playwright));
+            }
         }
     }
     report.finish()
@@ -101,10 +118,25 @@ fn browser(arguments: &[String]) -> Result<()> {
         .args(arguments)
         .env("LONGVIEW_URL", &site.address)
         .env("LONGVIEW_CHROMIUM", chromium)
-        .env(
-            "LONGVIEW_PROGRAM",
-            crate::workspace::target_folder().join("debug/longview"),
-        ))
+        .env("LONGVIEW_PROGRAM", program()))
+}
+
+/// The main path in Firefox and WebKit.
+fn other_browsers(arguments: &[String]) -> Result<()> {
+    let browsers = install::other_browsers()?;
+    install::npm_packages(BROWSER_TESTS)?;
+    let usual = offline::choose("usual", &scripts::model_names()?)?;
+    offline::write(&root().join("out/longview.html"), &usual)?;
+    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
+    run(playwright(&["test", "--config", "others.config.js"])
+        .args(arguments)
+        .envs(browsers)
+        .env("LONGVIEW_PROGRAM", program()))
+}
+
+/// The native program, as the tests run it.
+fn program() -> PathBuf {
+    crate::workspace::target_folder().join("debug/longview")
 }
 
 /// Playwright's own command, without asking npx (which would go to the registry for a missing package).
