@@ -60,7 +60,7 @@ const ENGINE: Module = Module {
         "-Cllvm-args=--inline-threshold=50",
         "-Cllvm-args=--inlinehint-threshold=80",
     ],
-    limits: &[330_000],
+    limits: &[333_000],
 };
 /// The same with relaxed SIMD, whose fused multiply-add makes a forward on the CPU a fifth to a quarter faster. The
 /// worker takes it where the browser can (see `www/simd.js`), so a reader downloads one of the two.
