@@ -238,7 +238,10 @@ fn stamp(compiled: &[u8], fast: bool) -> Result<String> {
     let crates = read(root().join("Cargo.lock"))?;
     let mut hasher = DefaultHasher::new();
     // Where the cut is decides what is in which file.
-    let cut = read(root().join("xtask/src/split.rs"))?;
+    let cut = ["split.rs", "split/calls.rs", "split/places.rs"]
+        .map(|file| read(root().join("xtask/src").join(file)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     (compiled, tools, crates, cut, WASM_OPT, fast).hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
 }

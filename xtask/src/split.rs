@@ -4,13 +4,14 @@
 //! imports, and puts its own functions into the table, where the first part calls them. Until it is there a
 //! call to one of them traps, so the page asks only for what is there (`www/drawing.js`).
 
+mod calls;
+mod places;
+
 use anyhow::{Context, Result, bail};
+use calls::{local_functions, reached, roots};
+use places::{call_by_table, empty_slots, fill_slots, slots};
 use std::collections::{BTreeMap, BTreeSet};
-use walrus::ir::{self, Visitor};
-use walrus::{
-    ConstExpr, ElementItems, ElementKind, ExportItem, FunctionBuilder, FunctionId, FunctionKind, GlobalKind,
-    ImportedFunction, LocalFunction, Module, TableId,
-};
+use walrus::{ExportItem, FunctionId, FunctionKind, GlobalKind, ImportedFunction, Module};
 
 /// What the rest's imports stand under.
 const FIRST: &str = "first";
@@ -138,175 +139,6 @@ fn cut(wasm: &[u8], later: &BTreeSet<FunctionId>) -> Result<Parts> {
     })
 }
 
-fn local_functions(module: &Module) -> impl Iterator<Item = usize> {
-    module.funcs.iter_local().map(|(id, _)| id.index())
-}
-
-/// The functions of a table by their places.
-fn slots(module: &Module, table: TableId) -> Result<BTreeMap<u32, usize>> {
-    let mut slots = BTreeMap::new();
-    for segment in module.elements.iter() {
-        let ElementKind::Active { table: of, offset } = &segment.kind else {
-            continue;
-        };
-        if *of != table {
-            continue;
-        }
-        let (ConstExpr::Value(ir::Value::I32(offset)), ElementItems::Functions(functions)) =
-            (offset, &segment.items)
-        else {
-            bail!("a table is filled in a way that splitting does not know");
-        };
-        for (index, function) in functions.iter().enumerate() {
-            slots.insert(u32::try_from(*offset)? + u32::try_from(index)?, function.index());
-        }
-    }
-    Ok(slots)
-}
-
-/// What is called from outside: exports, the start, and the functions in the table.
-fn roots(module: &Module, slots: &BTreeMap<u32, usize>) -> Vec<usize> {
-    let exported = module.exports.iter().filter_map(|export| match export.item {
-        ExportItem::Function(id) => Some(id.index()),
-        _ => None,
-    });
-    let start = module.start.map(|id| id.index());
-    exported.chain(start).chain(slots.values().copied()).collect()
-}
-
-/// The functions that can be reached from the roots without going through one of `later`; those of `later`
-/// that are called by name are among them, those that only stand in the table are not.
-fn reached(module: &Module, roots: Vec<usize>, later: &BTreeSet<usize>) -> BTreeSet<usize> {
-    struct Calls(Vec<usize>);
-    impl Visitor<'_> for Calls {
-        fn visit_function_id(&mut self, function: &FunctionId) {
-            self.0.push(function.index());
-        }
-    }
-    let exported: BTreeSet<usize> = module
-        .exports
-        .iter()
-        .filter_map(|export| match export.item {
-            ExportItem::Function(id) => Some(id.index()),
-            _ => None,
-        })
-        .collect();
-    let bodies: BTreeMap<usize, &LocalFunction> = module
-        .funcs
-        .iter_local()
-        .map(|(id, function)| (id.index(), function))
-        .collect();
-    let mut waiting: Vec<usize> = roots
-        .into_iter()
-        .filter(|root| !later.contains(root) || exported.contains(root))
-        .collect();
-    let mut reached = BTreeSet::new();
-    while let Some(number) = waiting.pop() {
-        if !reached.insert(number) || later.contains(&number) {
-            continue;
-        }
-        if let Some(body) = bodies.get(&number) {
-            let mut calls = Calls(Vec::new());
-            ir::dfs_in_order(&mut calls, body, body.entry_block());
-            waiting.append(&mut calls.0);
-        }
-    }
-    reached
-}
-
-/// Makes a function one that calls what stands in a table.
-fn call_by_table(module: &mut Module, function: FunctionId, table: TableId, slot: u32) {
-    let ty = module.funcs.get(function).ty();
-    let (parameters, results) = {
-        let ty = module.types.get(ty);
-        (ty.params().to_vec(), ty.results().to_vec())
-    };
-    let arguments: Vec<_> = parameters.iter().map(|&ty| module.locals.add(ty)).collect();
-    let mut builder = FunctionBuilder::new(&mut module.types, &parameters, &results);
-    let mut body = builder.func_body();
-    for &argument in &arguments {
-        body.local_get(argument);
-    }
-    body.i32_const(slot as i32).call_indirect(ty, table);
-    module.funcs.get_mut(function).kind = FunctionKind::Local(builder.local_func(arguments));
-}
-
-/// Puts a function that traps where the rest will put its own.
-fn empty_slots(module: &mut Module, table: TableId, taken: &BTreeMap<u32, usize>, size: u64) {
-    let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
-    builder.func_body().unreachable();
-    let missing = builder.finish(Vec::new(), &mut module.funcs);
-    let moved: BTreeSet<usize> = taken.values().copied().collect();
-    for segment in module.elements.iter_mut() {
-        if let ElementItems::Functions(functions) = &mut segment.items {
-            for function in functions
-                .iter_mut()
-                .filter(|function| moved.contains(&function.index()))
-            {
-                *function = missing;
-            }
-        }
-    }
-    enlarge(module, table, size);
-}
-
-fn enlarge(module: &mut Module, table: TableId, size: u64) {
-    let table = module.tables.get_mut(table);
-    let size = size.max(table.initial);
-    (table.initial, table.maximum) = (size, table.maximum.map(|most| most.max(size)));
-}
-
-/// Leaves of a module's contents only what fills those places of its table.
-fn fill_slots(
-    module: &mut Module,
-    taken: &BTreeMap<u32, usize>,
-    functions: &BTreeMap<usize, FunctionId>,
-    size: u64,
-) -> Result<()> {
-    let table = module
-        .tables
-        .main_function_table()?
-        .context("the module has no table of functions")?;
-    let segments: Vec<_> = module.elements.iter().map(|segment| segment.id()).collect();
-    for id in segments {
-        module.elements.delete(id);
-    }
-    let datas: Vec<_> = module.data.iter().map(|data| data.id()).collect();
-    for id in datas {
-        module.data.delete(id);
-    }
-    let exports: Vec<_> = module.exports.iter().map(|export| export.id()).collect();
-    for id in exports {
-        module.exports.delete(id);
-    }
-    module.start = None;
-    for table in module.tables.iter_mut() {
-        table.elem_segments.clear();
-    }
-    enlarge(module, table, size);
-    for memory in module.memories.iter_mut() {
-        memory.data_segments.clear();
-    }
-    // One segment for each run of places.
-    let mut runs: Vec<(u32, Vec<FunctionId>)> = Vec::new();
-    for (&slot, number) in taken {
-        let function = functions[number];
-        match runs.last_mut() {
-            Some((start, run)) if *start + run.len() as u32 == slot => run.push(function),
-            _ => runs.push((slot, vec![function])),
-        }
-    }
-    for (start, run) in runs {
-        let offset = ConstExpr::Value(ir::Value::I32(i32::try_from(start)?));
-        let segment = module.elements.add(
-            ElementKind::Active { table, offset },
-            ElementItems::Functions(run),
-        );
-        module.tables.get_mut(table).elem_segments.insert(segment);
-    }
-    Ok(())
-}
-
 /// Makes imports of the rest, and exports of the first part, of everything that the rest uses of it.
 fn share(
     first: &mut Module,
@@ -369,7 +201,7 @@ mod tests {
     use super::*;
     use crate::workspace::{find_program, output};
     use std::process::Command;
-    use walrus::{RefType, ValType};
+    use walrus::{ConstExpr, ElementItems, ElementKind, FunctionBuilder, RefType, ValType, ir};
 
     /// A function without parameters that gives the sum of a number and of what others give.
     fn sum(module: &mut Module, name: &str, number: i32, calls: &[FunctionId]) -> FunctionId {
