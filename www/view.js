@@ -15,6 +15,8 @@ import { shareDialog } from "./share.js";
 import { statusLine } from "./status.js";
 
 let nextId = 1;
+/** Scales of attention's weights by theme and contrast, as the GPU takes them. @type {Map<string, number[]>} */
+const scales = new Map();
 
 export class View {
   /**
@@ -286,7 +288,9 @@ export class View {
     // Of the head, and of each head in the picture of all; what no chart shows is painted small.
     const px = [1, 1];
     for (const chart of charts) px[chart.definition.heat.index] = chart.heatPx();
-    return px.includes(0) ? undefined : { px, scale: [...heatScale(charts[0].styleText())] };
+    const kind = `${this.theme} ${this.highContrast}`;
+    if (!scales.has(kind)) scales.set(kind, [...heatScale(charts[0].styleText())]);
+    return px.includes(0) ? undefined : { px, scale: scales.get(kind) };
   }
 
   /** Asks for the numbers of heat maps that were painted on the GPU. */

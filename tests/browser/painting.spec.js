@@ -1,6 +1,6 @@
 // Attention goes from the GPU's buffers to the page without being read back, and looks as it does when it was.
 import { readFileSync } from "node:fs";
-import { canvas, expect, open, state, test } from "./fixtures.js";
+import { canvas, expect, open, picture, state, test } from "./fixtures.js";
 
 const LENGTH = 128;
 const LAYERS = 3;
@@ -149,4 +149,18 @@ test("another theme and another size are drawn from the numbers", async ({ page 
       return [...canvas.getContext("2d").getImageData((x + width - 8) * ratio, (y + 30) * ratio, 1, 1).data];
     });
   await expect.poll(corner).toEqual([27, 31, 37, 255]);
+});
+
+test("a GPU that is lost leads to numbers, and to a picture of them", async ({ page, browser }) => {
+  await openPainting(page);
+  await paint(page, 150);
+  const session = await browser.newBrowserCDPSession();
+  await session.send("Browser.crashGpuProcess");
+  await page.evaluate(() => window.view.store.set({ length: 170 }));
+  const shown = () => page.evaluate(() => window.heats.map(({ figure, values, bitmap }) => [figure.length, values.length > 0, bitmap]));
+  await expect.poll(shown).toEqual([[170, true, null], [170, true, null]]);
+  await expect.poll(() => page.evaluate(() => window.longview.engine.verdict?.engine)).toBe("cpu");
+  const head = canvas("attention", "head");
+  await page.locator(head).scrollIntoViewIfNeeded();
+  await expect.poll(async () => (await picture(page, head)).colours).toBeGreaterThan(60);
 });
