@@ -187,7 +187,7 @@ export class Engine {
   /** Whether the GPU is to paint heat maps. */
   get paints() {
     if (this.painting === "failed" || this.painting === "off" || this.verdict?.engine !== "gpu") return false;
-    return this.paintsOnSoftware || !this.verdict.is_software;
+    return "ImageBitmapRenderingContext" in self && (this.paintsOnSoftware || !this.verdict.is_software);
   }
 
   /** Takes what the worker says of the first picture. */
