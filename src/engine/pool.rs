@@ -77,7 +77,7 @@ impl Pooled {
     /// # Errors
     /// As there. What a helper could not compute is computed here.
     pub async fn forward(&mut self, batch: &Batch, captures: &Captures) -> Result<Output, EngineError> {
-        if self.pool.helpers() == 0 || batch.windows() == 1 || batch.is_alone() {
+        if self.pool.helpers() == 0 || batch.windows() == 1 || batch.is_alone() || captures.no_losses {
             return self.here.forward(batch, captures);
         }
         // What every helper would refuse is refused here.

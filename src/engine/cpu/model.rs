@@ -60,6 +60,9 @@ impl Model {
         let parameters = self.parameters()?;
         let mut output = Output::default();
         let x = self.residual(&parameters, batch, captures, &mut output);
+        if captures.no_losses {
+            return Ok(output);
+        }
         let d = self.config.d_model;
         let targets: Vec<u32> = (0..batch.windows())
             .flat_map(|w| batch.targets(w))
@@ -173,6 +176,10 @@ impl Model {
                 let data = capture_attention(&inputs, log_sum_exp, &sizes, chosen.head, side);
                 output.attention = Some(Raster { side, data });
             }
+            if captures.no_losses && index + 1 == config.layers {
+                // What comes after the last attention leads to losses only.
+                break;
+            }
             each_window(&mut x, (length, d), first, |from, x| {
                 finish(config, layer, &heads.attended[from * d..], x);
             });
@@ -259,6 +266,22 @@ mod tests {
                 assert!(some.nll[0] == 0.0 && all.nll[0] > 0.0);
                 assert!(some.attention.is_none() || some.attention == all.attention);
             }
+            let captured = Captures {
+                profile: true,
+                thumbnails: Some(20),
+                ..attention
+            };
+            let all = model.forward(&batch, &captured).unwrap();
+            let no_losses = Captures {
+                no_losses: true,
+                ..captured
+            };
+            let without = model.forward(&batch, &no_losses).unwrap();
+            let all = Output {
+                nll: Vec::new(),
+                ..all
+            };
+            assert_eq!(without, all, "{name}");
         }
     }
 }

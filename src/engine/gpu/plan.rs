@@ -196,6 +196,10 @@ impl<'a> Forward<'a> {
         kernels.layer_norm(to, (rows, d), epsilon, x, &layer.attention_norm, narrow);
         kernels.linear(to, (rows, d, 3 * heads), Then::Store, narrow, &layer.qkv, wide);
         self.attention(to, index, layer);
+        if self.captures.no_losses && index + 1 == config.layers {
+            // What comes after the last attention leads to losses only.
+            return;
+        }
         kernels.linear(to, (rows, heads, d), Then::Residual, narrow, &layer.out, x);
         kernels.layer_norm(to, (rows, d), epsilon, x, &layer.mlp_norm, narrow);
         let activation = match config.activation {
