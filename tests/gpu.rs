@@ -4,10 +4,11 @@
 
 mod common;
 
+use common::gpu::device;
 use common::{golden_models, largest_difference};
 use longview::encoding::{Alibi, Encoding, NAMES, PastEnd, Window};
 use longview::engine::cpu::paint::{SCALE_WORDS, paint};
-use longview::engine::gpu::{Device, Kernels, SHADERS, Variant, Variants, check};
+use longview::engine::gpu::{Kernels, SHADERS, Variant, Variants, check};
 use longview::engine::{
     Batch, Captures, Choice, Engine, EngineError, HeadId, Painted, Reason, Speeds, cpu, gpu,
 };
@@ -15,19 +16,6 @@ use longview::model::Config;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The GPU, or nothing where there is none and none is required.
-fn device() -> Option<Arc<Device>> {
-    match pollster::block_on(Device::new()) {
-        Ok(device) => Some(Arc::new(device)),
-        Err(error) => {
-            let required = std::env::var_os("LONGVIEW_REQUIRE_GPU").is_some();
-            assert!(!required, "LONGVIEW_REQUIRE_GPU is set, but: {error}");
-            eprintln!("NOT TESTED: {error}. On Debian: apt-get install mesa-vulkan-drivers");
-            None
-        }
-    }
-}
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {

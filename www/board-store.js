@@ -6,6 +6,7 @@ const VERSION = 2;
 const PREFIX = `longview-board-${VERSION} `;
 /** Where all results were one entry, which the last page to write won. */
 const OLD = "longview-board";
+const NAMES = ["localStorage", "sessionStorage"];
 /** The text is the third word of a task's key. */
 const isOwn = (key) => /^\S+ \S+ own /.test(key);
 const storageOf = (key) => (isOwn(key) ? sessionStorage : localStorage);
@@ -18,7 +19,7 @@ export class BoardStore {
   /** @param {(records: Record<string, object>, gone: string[]) => void} changed what other pages measured and forgot */
   constructor(changed) {
     /** Whether this browser keeps what is measured; false once it did not. */
-    this.isKept = true;
+    this.isKept = storages().length === NAMES.length;
     /** @type {Map<string, {d: number, m: string, t?: string}>} all that is known, by the tasks' keys */
     this.records = new Map();
     this.changed = changed;
@@ -110,7 +111,7 @@ function stored(key) {
 /** Those that this page may use. */
 function storages() {
   const usable = [];
-  for (const name of ["localStorage", "sessionStorage"]) {
+  for (const name of NAMES) {
     try {
       usable.push(globalThis[name]);
     } catch {

@@ -1,4 +1,5 @@
 // One picture: a canvas, what stands under the pointer, its sentence, its table, and the ways to take it along.
+import { whyNot } from "./compile.js";
 import { canDraw, complete, draw, drawAround, heatPx, isComplete, readout, summary, table } from "./drawing.js";
 import { makeControl } from "./controls.js";
 import { element, uniqueId } from "./dom.js";
@@ -241,7 +242,10 @@ export class Chart {
         messages.hide("module");
         if (!this.hasEnded) action();
       },
-      (error) => messages.show("module", "problems.wasm", { reason: error.message }),
+      (error) => {
+        const { path, parts } = whyNot(error);
+        messages.show("module", path, parts);
+      },
     );
   }
 

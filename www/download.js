@@ -1,8 +1,14 @@
 // Downloads that say what went wrong. Errors carry the path of a sentence and its parts, so that each
 // reader is told in their language.
+import { patiently } from "./patience.js";
 
 /** The page's files are far smaller; more is a mistake, and would fill the memory. */
 const SIZE_BYTES_MAX = 8_000_000;
+
+/** A connection over which nothing has come for so long is given up. */
+const STALLED_MS = 30_000;
+/** How a server's page begins that it sends in place of a file that it does not have. */
+const WEB_PAGE = /^\s*<(!doctype|html)/i;
 
 /** An error that is told by a sentence of the locale files. */
 export class Told extends Error {
@@ -29,12 +35,13 @@ export async function download(address) {
   const tooLarge = (size) => {
     throw new Told("problems.tooLarge", { file, size: (size / 1e6).toFixed(1), limit: SIZE_BYTES_MAX / 1e6 });
   };
-  let response;
-  try {
-    response = await fetch(address);
-  } catch (error) {
-    fail(error.message);
-  }
+  const stopper = new AbortController();
+  // The answer and each piece of it have that long.
+  const soon = (promise) => {
+    const end = patiently(STALLED_MS, () => stopper.abort(new Error(`nothing came for ${STALLED_MS / 1000} seconds`)));
+    return promise.catch((error) => fail(error.message)).finally(end);
+  };
+  const response = await soon(fetch(address, { signal: stopper.signal }));
   if (!response.ok) fail(`${response.status} ${response.statusText || "error"}`);
   const announced = Number(response.headers.get("content-length"));
   if (announced > SIZE_BYTES_MAX) tooLarge(announced);
@@ -42,7 +49,7 @@ export async function download(address) {
   let size = 0;
   const reader = response.body.getReader();
   for (;;) {
-    const { done, value } = await reader.read().catch((error) => fail(error.message));
+    const { done, value } = await soon(reader.read());
     if (done) break;
     size += value.length;
     if (size > SIZE_BYTES_MAX) {
@@ -51,6 +58,7 @@ export async function download(address) {
     }
     chunks.push(value);
   }
+  if (chunks[0] && WEB_PAGE.test(new TextDecoder().decode(chunks[0].subarray(0, 64)))) throw new Told("problems.webPage", { file });
   if (size === 0) throw new Told("problems.emptyFile", { file });
   const all = new Uint8Array(size);
   let at = 0;

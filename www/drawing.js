@@ -13,7 +13,9 @@ const known = new Set();
 
 /** Loads the module's first part; many views may ask. */
 export function start() {
-  started ??= init({ module_or_path: bytes("figures.wasm") ?? address("figures.wasm") }).catch((error) => {
+  started ??= compile(bytes("figures.wasm") ?? address("figures.wasm"))
+    .then((module_or_path) => init({ module_or_path }))
+    .catch((error) => {
     // The next view may try again.
     started = null;
     throw error;

@@ -4,6 +4,7 @@ import { address, addresses, bytes, isOffline, models } from "./assets.js";
 import { download, telling } from "./download.js";
 import { Board } from "./board.js";
 import { own } from "./own-text.js";
+import { patiently } from "./patience.js";
 import { Run, runKey } from "./run.js";
 
 /** A GPU that has not passed its self-check by then has stopped answering. */
@@ -24,6 +25,8 @@ export class Engine {
     this.turn = 0;
     /** How often it has died; twice is for good. */
     this.deaths = 0;
+    /** Ends the waiting for the GPU, where it is waited for. @type {(() => void) | null} */
+    this.startTimer = null;
     /** Which engine runs and why; null while it starts. */
     this.verdict = null;
     /** The model that is being fetched, if one is. */
@@ -58,6 +61,8 @@ export class Engine {
     this.speed = 0;
     /** @type {Set<(what: string, id?: string) => void>} */
     this.followers = new Set();
+    /** Those who wait to be told what the worker holds. @type {((held: object | null) => void)[]} */
+    this.asking = [];
     this.board = new Board(this);
   }
 
@@ -146,6 +151,11 @@ export class Engine {
     }
   }
 
+  waitForGpu() {
+    this.startTimer?.();
+    this.startTimer = patiently(START_LIMIT_MS, () => this.die("the GPU did not answer for a minute"));
+  }
+
   loseHelper(id) {
     this.helpers.get(id)?.terminate();
     this.helpers.delete(id);
@@ -153,14 +163,28 @@ export class Engine {
 
   /** Ends the worker that runs, if one does. */
   stop() {
-    clearTimeout(this.startTimer);
+    this.startTimer?.();
     clearTimeout(this.paintTimer);
     this.worker?.terminate();
     for (const helper of this.helpers.values()) helper.terminate();
     this.helpers.clear();
+    this.tellHeld(null);
     this.worker = null;
     this.verdict = null;
     this.loading = null;
+  }
+
+  /** What the worker holds, as `src/web/engine.rs` tells it, and its memory; null where none runs. */
+  held() {
+    if (!this.verdict) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.asking.push(resolve);
+      this.send({ kind: "held" });
+    });
+  }
+
+  tellHeld(held) {
+    for (const resolve of this.asking.splice(0)) resolve(held);
   }
 
   die(reason) {
@@ -233,14 +257,19 @@ export class Engine {
     switch (message.kind) {
       case "loaded-module":
         // From here on only the GPU can keep it waiting.
-        if (this.choice !== "cpu") {
-          this.startTimer = setTimeout(() => this.die("the GPU did not answer for a minute"), START_LIMIT_MS);
-        }
+        if (this.choice !== "cpu") this.waitForGpu();
         return;
+      case "starting":
+        // Anew, after a GPU that failed.
+        this.verdict = null;
+        this.waitForGpu();
+        return this.tell("verdict");
       case "verdict":
-        clearTimeout(this.startTimer);
+        this.startTimer?.();
         this.verdict = message.verdict;
         return this.tell("verdict");
+      case "held":
+        return this.tellHeld(message.held);
       case "help-wanted":
         this.help(this.worker, message.count);
         return;

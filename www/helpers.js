@@ -1,6 +1,7 @@
 // Workers beside the engine's own, which take a share of what the CPU computes: the engine's side of them, and
 // theirs. They share no memory; what they say goes through a port of each.
 import { Share, initSync } from "../pkg/engine.js";
+import { patiently } from "./patience.js";
 
 /** Workers that the CPU engine has with its own: all cores where there are two, else all but one, which is the
  * page's. */
@@ -41,6 +42,11 @@ export class Helpers {
     lost?.fail("it died");
   }
 
+  /** Bytes of each helper's memory, as it last told. */
+  memory() {
+    return this.ready.map((helper) => helper.memory);
+  }
+
   get count() {
     return this.ready.length;
   }
@@ -67,13 +73,15 @@ class Helper {
     this.id = id;
     this.port = port;
     this.next = 0;
-    /** Promises that it has not kept yet, by number. @type {Map<number, {resolve: Function, reject: Function}>} */
+    this.memory = 0;
+    /** Promises that it has not kept yet, by number. @type {Map<number, {resolve: Function, reject: Function, end: Function}>} */
     this.pending = new Map();
     port.onmessage = ({ data }) => {
+      this.memory = data.memory ?? this.memory;
       if (data.kind === "ready") return this.onReady();
-      const { resolve, reject, timer } = this.pending.get(data.number) ?? {};
+      const { resolve, reject, end } = this.pending.get(data.number) ?? {};
       this.pending.delete(data.number);
-      clearTimeout(timer);
+      end?.();
       if (data.losses) return resolve?.(data);
       reject?.(data.error);
       // What is refused would be refused here too; after a trap the module's memory is not to be trusted.
@@ -88,14 +96,14 @@ class Helper {
     this.port.postMessage({ ...message, tokens, number }, [tokens.buffer]);
     return new Promise((resolve, reject) => {
       // A worker that ends without a word.
-      const timer = setTimeout(() => this.onFailure(), LIMIT_MS);
-      this.pending.set(number, { resolve, reject, timer });
+      const end = patiently(LIMIT_MS, () => this.onFailure());
+      this.pending.set(number, { resolve, reject, end });
     });
   }
 
   fail(reason) {
-    for (const { reject, timer } of this.pending.values()) {
-      clearTimeout(timer);
+    for (const { reject, end } of this.pending.values()) {
+      end();
       reject(reason);
     }
     this.pending.clear();
@@ -108,12 +116,14 @@ export function help(port) {
   self.postMessage({ kind: "helping" });
   /** @type {Share} */
   let share;
+  /** @type {WebAssembly.Memory} */
+  let memory;
   port.onmessage = ({ data }) => {
     const { kind, number, model, config, shapes, weights, tokens, windows, counted } = data;
     if (kind === "module") {
-      initSync({ module: data.module });
+      ({ memory } = initSync({ module: data.module }));
       share = new Share();
-      port.postMessage({ kind: "ready" });
+      port.postMessage({ kind: "ready", memory: memory.buffer.byteLength });
       return;
     }
     try {
@@ -122,7 +132,7 @@ export function help(port) {
       else {
         const began = performance.now();
         const losses = share.run(model, config, tokens, windows, counted);
-        port.postMessage({ number, losses, elapsed: performance.now() - began }, [losses.buffer]);
+        port.postMessage({ number, losses, elapsed: performance.now() - began, memory: memory.buffer.byteLength }, [losses.buffer]);
       }
     } catch (error) {
       const isTrap = error instanceof WebAssembly.RuntimeError;

@@ -1,5 +1,6 @@
 // The elements: <longview-alibi heads="8" length="64"> and its kin, for any page.
 import { modelsFrom } from "./assets.js";
+import { whyNot } from "./compile.js";
 import { element } from "./dom.js";
 import { start } from "./drawing.js";
 import { engine } from "./engine.js";
@@ -14,6 +15,9 @@ import { load, pick } from "./words.js";
 /** Properties that are attributes. */
 const NAMES = [...Object.keys(PROPERTIES), "controls", "theme", "engine", "lang"];
 const attributeOf = (name) => name.replaceAll("_", "-");
+
+/** A view that is there sooner says nothing of its coming. */
+const SLOW_MS = 1000;
 
 /** What rem means in our style, in px. */
 const REM = 17;
@@ -51,6 +55,8 @@ export class LongviewElement extends HTMLElement {
     this.omit = [];
     /** Whether the engine is asked before the view is in sight. */
     this.eager = false;
+    /** Whether the page says itself what is wrong with the program. */
+    this.isTold = false;
     this.view = null;
     /** @type {Map<string, {path: string, parts: object}>} what is wrong with attributes */
     this.problems = new Map();
@@ -124,14 +130,20 @@ export class LongviewElement extends HTMLElement {
     const lang = state.lang || this.closest("[lang]")?.getAttribute("lang") || this.ownerDocument.documentElement.lang;
     const words = await load(pick([lang, ...navigator.languages]));
     let definition;
+    const coming = setTimeout(() => {
+      if (generation === this.generation) this.shadowRoot.replaceChildren(element("p", { class: "status", text: words.say("status.fetching") }));
+    }, SLOW_MS);
     try {
       [definition] = await parts;
     } catch (error) {
-      this.shadowRoot.replaceChildren(element("p", { class: "messages", role: "alert", text: words.say("problems.wasm", { reason: error.message }) }));
+      await this.standStill(generation, words, whyNot(error));
       return;
+    } finally {
+      clearTimeout(coming);
     }
     // Taken out of the page meanwhile, or built anew.
     if (generation !== this.generation || !this.isConnected) return;
+    this.shadowRoot.replaceChildren();
     // Who says nothing leaves the choice to others.
     if (state.engine !== "auto") engine.choose(state.engine);
     this.view = new View(this.shadowRoot, viewName, definition, this.store, words, { omit: this.omit, eager: this.eager });
@@ -141,6 +153,15 @@ export class LongviewElement extends HTMLElement {
     });
     this.tellProblems();
     this.dispatchEvent(new CustomEvent("longview-ready", { bubbles: true, composed: true }));
+  }
+
+  /** Shows a picture that was made before, and why there is no other. */
+  async standStill(generation, words, problem) {
+    const { viewName } = this.constructor;
+    const { path, parts } = problem;
+    const still = await import("./still.js").then((module) => module.still(viewName, words, this.isTold ? null : problem)).catch(() => null);
+    if (generation !== this.generation) return;
+    this.shadowRoot.replaceChildren(still ?? element("p", { class: "messages", role: "alert", text: words.say(path, parts) }));
   }
 }
 

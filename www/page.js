@@ -1,4 +1,5 @@
 // The page: it shows the views side by side with one shared state, which is its address; or, embedded, one of them.
+import { whyNot } from "./compile.js";
 import { encodingChips, makeControl } from "./controls.js";
 import { element } from "./dom.js";
 import { colours, complete, memory, start as startDrawing } from "./drawing.js";
@@ -41,19 +42,21 @@ function keepAddress() {
 }
 
 /** Makes a view's element that shares the page's state. */
-function makeView(name, { omit = [], eager = false } = {}) {
+function makeView(name, { omit = [], eager = false, isTold = false } = {}) {
   const made = document.createElement(tagOf(name));
-  Object.assign(made, { store, omit, eager });
+  Object.assign(made, { store, omit, eager, isTold });
   return made;
 }
+
+/** The view that an encoding stands in: the later ones share one. */
+const viewOf = (encoding) => (NEWCOMERS.includes(encoding) ? "methods" : encoding);
 
 /** The whole page: the bar, the chosen encoding's view, and what the live models show. */
 function buildAll(words) {
   const holder = element("div", { class: "stage", id: "stage" });
   const views = {};
   const show = (encoding) => {
-    // The later encodings share a view.
-    const name = NEWCOMERS.includes(encoding) ? "methods" : encoding;
+    const name = viewOf(encoding);
     const before = holder.firstElementChild;
     if (before === views[name] && before) return;
     views[name] ??= makeView(name, { omit: SHARED });
@@ -150,10 +153,15 @@ async function build() {
   try {
     await startDrawing();
   } catch (error) {
-    messages.show("wasm", "problems.wasm", { reason: error.message });
+    const { path, parts } = whyNot(error);
+    messages.show("wasm", path, parts);
+    // Pictures that were made before stand in the place of views.
+    const names = state.view === "all" ? [viewOf(state.encoding), "perplexity"] : [state.view];
+    main.replaceChildren(...names.map((name) => makeView(name, { isTold: true })));
     root.dataset.ready = "failed";
     return;
   }
+  main.replaceChildren();
   const takeColours = () => {
     for (const [name, colour] of Object.entries(JSON.parse(colours())[root.dataset.theme])) root.style.setProperty(`--colour-${name}`, colour);
   };
@@ -179,6 +187,7 @@ async function build() {
     main.append(makeView(state.view));
     if (!isEmbedded) main.append(element("p", {}, element("a", { href: location.pathname, text: words.say("page.allViews") })));
   }
+  if (state.debug) import("./debug.js").then(({ debugPanel }) => document.body.append(debugPanel(words)));
   if (isEmbedded && parent !== window) postHeight();
   requestAnimationFrame(() => requestAnimationFrame(() => (root.dataset.ready = "picture")));
   // Who needs the rest of the module and cannot have it will say so.
@@ -194,6 +203,7 @@ window.longview = {
   results: () => engine.run(runKey(state)).all(),
   engine,
   memory,
+  held: () => import("./debug.js").then(({ numbers }) => numbers()),
   ENCODINGS,
 };
 build();

@@ -82,6 +82,8 @@ export const PROPERTIES = {
 export const SETTINGS = {
   view: choice(["all", "none", "learned", "sinusoidal", "rotary", "t5_bias", "alibi", "methods", "attention", "perplexity", "compare", "claims"], "all"),
   embed: yes(false),
+  /** Whether the page shows what it holds. */
+  debug: yes(false),
   /** "all", "none", or the names of the controls to show. */
   controls: { kind: "text", usual: "all" },
   theme: choice(["auto", "light", "dark"], "auto"),

@@ -18,6 +18,15 @@ let nextId = 1;
 /** Scales of attention's weights by theme and contrast, as the GPU takes them. @type {Map<string, number[]>} */
 const scales = new Map();
 
+/** All views of the document, in the order in which they were made. @type {Set<View>} */
+const views = new Set();
+
+/** What concerns the engine is told once: by the view that is measured in, or else by the first that needs the engine. */
+const teller = () => {
+  const able = [...views].filter((view) => view.isSeen);
+  return able.find((view) => view.wants.has("run")) ?? able.find((view) => view.concerns("engine"));
+};
+
 export class View {
   /**
    * @param {HTMLElement} host takes the view's content
@@ -44,9 +53,11 @@ export class View {
     this.news = new Set();
     this.frame = 0;
     speak(words);
+    views.add(this);
     this.build(omit);
     this.chooseTheme();
     this.ends = [
+      () => views.delete(this),
       store.follow((changed) => this.take(changed)),
       engine.follow((what, id) => this.hear(what, id)),
       own.follow(() => this.takeText()),
@@ -191,7 +202,7 @@ export class View {
   }
 
   showProblems() {
-    const mine = (key) => this.isSeen && (key === "engine" || this.concerns(key));
+    const mine = (key) => (key === "engine" ? teller() === this : this.isSeen && this.concerns(key));
     for (const [key, problem] of engine.problems) {
       if (!mine(key)) continue;
       const retry = problem.retry ? () => engine.retry(key) : undefined;

@@ -7,6 +7,7 @@ import { Told, telling } from "./download.js";
 import { compile } from "./compile.js";
 import { hasRelaxedSimd } from "./simd.js";
 import { Files } from "./files.js";
+import { GpuLoss, isGpuFailure } from "./gpu-loss.js";
 import { Helpers, coresUsed, help } from "./helpers.js";
 
 /** Tokens scored at every length, at most. */
@@ -14,8 +15,6 @@ const SCORED_MAX = 65_536;
 /** A sliding window computes T/S tokens for each that it scores. */
 const SLIDING_SCORED_MAX = 4096;
 const SHORTEST = 16;
-/** How the library's errors of a GPU begin. */
-const GPU_FAILED = "the GPU failed";
 
 /** @type {Laboratory} */
 let laboratory;
@@ -40,8 +39,14 @@ const modelOf = (variant) => variant.split("?")[0];
 const post = (message, transfer = []) => self.postMessage(message, transfer);
 const files = new Files(post);
 const helpers = new Helpers((id) => post({ kind: "helper-lost", id }));
+const loss = new GpuLoss(() => wake());
+/** What the reader wants: "auto", "cpu" or "gpu". */
+let choice;
 let isOnCpu = false;
 let hasAskedForHelp = false;
+/** The module's memory. @type {WebAssembly.Memory} */
+let memory;
+let isAskedForHeld = false;
 const board = new BoardWorker({ post, load, takeText, models, texts, failed, hashes: () => files.hashes() });
 const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
 
@@ -81,6 +86,9 @@ self.addEventListener("message", ({ data }) => {
     case "forget":
       board.forget(data.ids);
       break;
+    case "held":
+      isAskedForHeld = true;
+      break;
     case "retry":
       failed.delete(data.name);
       board.retry(data.name);
@@ -108,8 +116,13 @@ channel.port1.onmessage = async () => {
   if (isBusy) return;
   isBusy = true;
   const went = await work().catch((error) => {
+    if (isGpuFailure(error)) {
+      loss.note(error);
+      return true;
+    }
     // Only a defect leads here: every step handles what can go wrong.
     post({ kind: "dead", reason: reason(error) });
+    laboratory = null;
     return false;
   });
   isBusy = false;
@@ -122,16 +135,16 @@ function wake() {
 }
 
 async function start(engine) {
+  choice = engine;
   files.models().then((models) => post({ kind: "models", models: [...models.values()] }));
   try {
     module = await compileEngine();
-    await init({ module_or_path: module });
+    ({ memory } = await init({ module_or_path: module }));
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine, helpers);
     board.begin(laboratory);
-    const verdict = JSON.parse(laboratory.verdict());
-    isOnCpu = verdict.engine === "cpu";
-    post({ kind: "verdict", verdict });
+    loss.watch(laboratory);
+    tellVerdict();
   } catch (error) {
     post({ kind: "dead", reason: reason(error) });
     return;
@@ -146,11 +159,37 @@ async function compileEngine() {
   return module || compile(files.places["engine.wasm"] ?? (await files.read("engine.wasm")));
 }
 
+function tellVerdict() {
+  const verdict = JSON.parse(laboratory.verdict());
+  isOnCpu = verdict.engine === "cpu";
+  post({ kind: "verdict", verdict });
+}
+
+/** What is held, which the laboratory tells between two steps. */
+function tellHeld() {
+  isAskedForHeld = false;
+  post({ kind: "held", held: { engine_memory: memory.buffer.byteLength, ...JSON.parse(laboratory.held()), helpers: helpers.memory() } });
+}
+
+/** Goes on after a GPU that failed, with all that was measured. */
+async function goOn() {
+  post({ kind: "starting" });
+  const { isBack, cause } = await loss.renew(laboratory, choice, helpers);
+  board.isCalibrated = false;
+  // Another GPU may paint where this one did not.
+  paints = null;
+  tellVerdict();
+  post({ kind: "problem", key: "engine", path: isBack ? "problems.gpuAgain" : "problems.gpuLost", parts: { reason: cause } });
+  return true;
+}
+
 /** The wants of a kind, the newest first. */
 const wanted = (kind) => [...wants].filter(([, want]) => want.kind === kind).reverse();
 
 /** Does the most wanted thing; says whether there may be another. */
 async function work() {
+  if (loss.cause !== null) return goOn();
+  if (isAskedForHeld) tellHeld();
   await board.settle();
   for (const [id, { encoding }] of wanted("weights")) {
     if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
@@ -167,8 +206,7 @@ async function work() {
     if (failed.has(model) || failed.has(want.text)) continue;
     if (!texts.has(want.text)) return takeText(want.text);
     if (!models.has(model)) return load(model);
-    wants.delete(id);
-    return attend(want);
+    return attend(id, want);
   }
   for (const [id, want] of wanted("position")) {
     wants.delete(id);
@@ -351,7 +389,7 @@ function wordsOf(text, length) {
   return written.words;
 }
 
-async function attend(want) {
+async function attend(id, want) {
   // The side that was asked for has the name of what is answered.
   const { kind, slot, text, length, picture, thumbnails: _, ...rest } = want;
   try {
@@ -366,14 +404,12 @@ async function attend(want) {
     const arrays = [answer.raster, answer.thumbnails, answer.profile, answer.entropy].filter(Boolean);
     post(answer, [...bitmaps, ...arrays.map(({ buffer }) => buffer)]);
   } catch (error) {
-    // A GPU that is lost: a new engine goes on with what is wanted.
-    if (reason(error).startsWith(GPU_FAILED)) {
-      post({ kind: "dead", reason: reason(error) });
-      laboratory = null;
-      return false;
-    }
+    // It is asked again of what comes after the GPU.
+    if (isGpuFailure(error)) throw error;
     post({ kind: "problem", key: `attention-${slot}`, path: "problems.attention", parts: { reason: reason(error) } });
   }
+  // Another may be wanted in its place by now.
+  if (wants.get(id) === want) wants.delete(id);
   return true;
 }
 
@@ -397,12 +433,7 @@ async function stepClaim([id, { claim }]) {
   try {
     if (await board.step(claim)) wants.delete(id);
   } catch (error) {
-    // A GPU that is lost: a new engine goes on with what is wanted.
-    if (reason(error).startsWith(GPU_FAILED)) {
-      post({ kind: "dead", reason: reason(error) });
-      laboratory = null;
-      return false;
-    }
+    if (isGpuFailure(error)) throw error;
     // A text too short for this claim, for one; the others go on.
     wants.delete(id);
     post({ kind: "stopped", id: claim });
@@ -443,6 +474,7 @@ async function measure({ run }, name) {
     planned.isTold = false;
     post({ kind: "points", run, encoding: name, points, tokens, length, isUndefined, elapsed_ms, left, bytesRead: laboratory.bytes_read() });
   } catch (error) {
+    if (isGpuFailure(error)) throw error;
     post({ kind: "dead", reason: reason(error) });
     laboratory = null;
   }

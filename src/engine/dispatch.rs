@@ -44,6 +44,8 @@ pub enum Reason {
     Differs,
     /// The GPU failed in the self-check.
     Failed,
+    /// The GPU failed while it ran the models, and is left alone.
+    Lost,
 }
 
 /// What the start found.
@@ -133,6 +135,14 @@ impl Engine {
                 on_cpu(Reason::Absent, format!("The CPU runs the models: {cause}."))
             }
         }
+    }
+
+    /// The engine after a GPU that failed and is left alone.
+    pub fn after_loss(cause: &str) -> (Self, Verdict) {
+        on_cpu(
+            Reason::Lost,
+            format!("The CPU runs the models: the GPU failed ({cause})."),
+        )
     }
 
     /// Starts on a device that is open already.

@@ -55,6 +55,16 @@ impl Models {
         Ok(())
     }
 
+    /// Forgets what is ready to run, and keeps the checkpoints: they are made ready again in another engine.
+    pub fn leave_engine(&mut self) {
+        self.ready.clear();
+    }
+
+    /// How many checkpoints are loaded, and how many models are ready to run.
+    pub fn count(&self) -> (usize, usize) {
+        (self.checkpoints.len(), self.ready.len())
+    }
+
     /// The string of a variant of a loaded model by which equal ones are known.
     ///
     /// # Errors
@@ -193,6 +203,18 @@ mod tests {
         let weights = weights(&config);
         models.load(&Engine::Cpu, "learned", config, weights).unwrap();
         assert_eq!(ready(&models), ["alibi", "learned"]);
+    }
+
+    #[test]
+    fn another_engine_makes_them_ready_again() {
+        let mut models = models();
+        models.variant(&Engine::Cpu, "alibi?window=9").unwrap();
+        assert_eq!(models.count(), (2, 3));
+        models.leave_engine();
+        assert_eq!(models.count(), (2, 0));
+        let again = models.variant(&Engine::Cpu, "alibi?window=9").unwrap();
+        assert_eq!(again.config().window.unwrap().keys, 9);
+        assert_eq!(models.count(), (2, 1));
     }
 
     #[test]

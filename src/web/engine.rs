@@ -98,10 +98,7 @@ impl Laboratory {
     pub async fn start(choice: String, helpers: Helpers) -> Result<Self, JsError> {
         let choice: Choice = serde_json::from_value(choice.into())?;
         let (engine, verdict) = Engine::start(choice).await;
-        let engine = match engine {
-            Engine::Cpu => Engine::Pool(Rc::new(helpers)),
-            other => other,
-        };
+        let engine = with_helpers(engine, helpers);
         let mut board = Board::default();
         board.set_options(Options {
             engine: engine_name(verdict.engine, verdict.adapter.as_deref()),
@@ -116,6 +113,69 @@ impl Laboratory {
             board,
             pictures: Pictures::default(),
         })
+    }
+
+    /// Starts anew after a GPU that failed: with the engine of choice, or, where `cause` says why the GPU is to be
+    /// left alone, with the CPU. Models, texts and all that was measured stay.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub async fn renew(
+        &mut self,
+        choice: String,
+        cause: Option<String>,
+        helpers: Helpers,
+    ) -> Result<(), JsError> {
+        let choice: Choice = serde_json::from_value(choice.into())?;
+        // First the models, whose buffers are on the device.
+        self.models.leave_engine();
+        self.pictures = Pictures::default();
+        self.engine = Engine::Cpu;
+        let (engine, verdict) = match cause {
+            Some(cause) => Engine::after_loss(&cause),
+            None => Engine::start(choice).await,
+        };
+        self.board.set_options(Options {
+            engine: engine_name(verdict.engine, verdict.adapter.as_deref()),
+            ..self.board.options().clone()
+        });
+        (self.engine, self.verdict) = (with_helpers(engine, helpers), verdict);
+        Ok(())
+    }
+
+    /// A promise that is kept when the GPU fails, with the error's text, or without when the GPU was let go; nothing where there is none, or where it was asked for before.
+    pub fn failure(&self) -> Option<js_sys::Promise> {
+        #[cfg(feature = "gpu")]
+        if let Engine::Gpu(device) = &self.engine {
+            let failed = device.failed()?;
+            // Who waits must not keep a device that was let go.
+            let device = std::sync::Arc::downgrade(device);
+            return Some(wasm_bindgen_futures::future_to_promise(async move {
+                failed.await;
+                let failure = device.upgrade().and_then(|device| device.check().err());
+                Ok(failure.map_or(JsValue::UNDEFINED, |failure| failure.to_string().into()))
+            }));
+        }
+        None
+    }
+
+    /// What is held now, as JSON `{checkpoints, models, buffers, buffer_bytes, read_back_bytes}`: checkpoints, models
+    /// that are ready to run, buffers on the GPU; and what came back from it so far.
+    pub fn held(&self) -> String {
+        let (checkpoints, models) = self.models.count();
+        let (buffers, buffer_bytes) = match &self.engine {
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(device) => device.buffers_held(),
+            _ => (0, 0),
+        };
+        json!({
+            "checkpoints": checkpoints,
+            "models": models,
+            "buffers": buffers,
+            "buffer_bytes": buffer_bytes,
+            "read_back_bytes": self.bytes_read(),
+        })
+        .to_string()
     }
 
     /// Which engine runs and why, as JSON.
@@ -226,6 +286,11 @@ impl Laboratory {
     pub fn open_run(&mut self, key: &str, settings: &str) -> Result<String, JsError> {
         let settings: RunSettings = json::read(settings)?;
         Ok(serde_json::to_string(&self.runs.open(key, settings)?)?)
+    }
+
+    /// Closes a run and forgets what it measured.
+    pub fn close_run(&mut self, key: &str) {
+        self.runs.close(key);
     }
 
     /// The string by which a variant of a loaded model is known (equal ones have equal strings), after a look
@@ -366,6 +431,14 @@ impl Laboratory {
             Engine::Gpu(device) => device.bytes_read() as f64,
             _ => 0.0,
         }
+    }
+}
+
+/// The CPU engine gets helpers.
+fn with_helpers(engine: Engine, helpers: Helpers) -> Engine {
+    match engine {
+        Engine::Cpu => Engine::Pool(Rc::new(helpers)),
+        other => other,
     }
 }
 

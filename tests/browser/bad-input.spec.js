@@ -129,7 +129,11 @@ test("a GPU that never answers leads to the CPU", async ({ page }) => {
   const isWaiting = () => page.evaluate(() => Boolean(window.longview.engine.startTimer));
   await expect.poll(() => page.clock.runFor(200).then(isWaiting)).toBe(true);
   const worker = page.waitForEvent("worker");
-  await page.clock.fastForward(61_000);
+  // A sleep is no waiting: the timers come due at once then, and the GPU has had no time.
+  await page.clock.fastForward(3_600_000);
+  expect(await isWaiting()).toBe(true);
+  expect(await told(page)).toBe("");
+  await page.clock.runFor(61_000);
   await worker;
   await expect.poll(() => told(page)).toMatch(/did not answer for a minute.*CPU/);
   await expect(page.locator("longview-perplexity .engine")).toHaveAttribute("data-engine", "cpu");

@@ -12,17 +12,20 @@ export const test = base.extend({
   /** Addresses (regular expressions) whose failed loading a test brings about itself. */
   expectedFailures: [[], { option: true }],
 
+  /** Other errors in the console (regular expressions) that a test brings about itself. */
+  expectedErrors: [[], { option: true }],
+
   /** Characters of the evaluation texts that the page gets, so that a run is short; 0 leaves them whole. */
   textCharacters: [12_000, { option: true }],
 
-  page: async ({ page, expectedFailures, textCharacters }, use) => {
+  page: async ({ page, expectedFailures, expectedErrors, textCharacters }, use) => {
     const errors = [];
     page.on("pageerror", (error) => errors.push(`page error: ${error.stack ?? error}`));
     page.on("console", (message) => {
       if (message.type() !== "error") return;
       const address = message.location().url;
-      const isExpected =
-        message.text().startsWith("Failed to load resource") && expectedFailures.some((failure) => failure.test(address));
+      const isFailure = message.text().startsWith("Failed to load resource") && expectedFailures.flat().some((failure) => failure.test(address));
+      const isExpected = isFailure || expectedErrors.flat().some((error) => error.test(message.text()));
       if (!isExpected) errors.push(`console: ${message.text()} (${address})`);
     });
     if (textCharacters > 0) {
@@ -55,6 +58,15 @@ function watch() {
       window.watched.pictureAt = performance.timeOrigin + performance.now();
     }
   }).observe(document, { attributes: true, attributeFilter: ["data-ready"], subtree: true });
+}
+
+/** Has every worker that the page starts run a function first, before its own script. */
+export async function inWorkers(page, first, ...parts) {
+  const script = `(${first})(${parts.map((part) => JSON.stringify(part)).join(", ")});\n`;
+  await page.route("**/pkg/worker.js", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: script + (await response.text()) });
+  });
 }
 
 /** Opens the page with a state and waits until it has come so far: "picture" or "engine". */

@@ -17,9 +17,10 @@ const TYPES = {
 
 /**
  * Serves pages (their text by path, HTML where its ending says nothing else) and folders (by the path's beginning) until it is closed.
- * @param {{pages?: Record<string, string>, folders?: Record<string, string>}} content
+ * @param {{pages?: Record<string, string>, folders?: Record<string, string>, answers?: Record<string, Function>}} content
+ *   an answer takes what Node's server is given, and sends what it will
  */
-export async function serve({ pages = {}, folders = {} }) {
+export async function serve({ pages = {}, folders = {}, answers = {} }) {
   const find = (path) => {
     if (Object.hasOwn(pages, path)) return { body: Buffer.from(pages[path]), type: TYPES[extname(path)] ?? TYPES[".html"] };
     const start = Object.keys(folders).find((one) => path.startsWith(one));
@@ -35,6 +36,7 @@ export async function serve({ pages = {}, folders = {} }) {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://host").pathname);
     asked.push(path);
+    if (Object.hasOwn(answers, path)) return answers[path](request, response);
     const found = find(path);
     response.writeHead(found ? 200 : 404, { "Content-Type": found?.type ?? "text/plain", "Access-Control-Allow-Origin": "*" });
     response.end(found?.body ?? "no such file");

@@ -12,6 +12,8 @@ const quiet = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // A name that is no address of this machine: what comes from there by http is not secure.
+  "--host-resolver-rules=MAP lecture.test 127.0.0.1",
 ];
 // SwiftShader is Chromium's WebGPU adapter on machines without a GPU; the same on every machine.
 const webgpu = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
@@ -46,8 +48,8 @@ export default defineConfig({
   timeout: 10 * 60_000,
   expect: { timeout: Number(process.env.LONGVIEW_EXPECT_MS ?? 5 * 60_000) },
   projects: [
-    { name: "webgpu", testMatch: /(main-path|kernels|painting-fails)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
+    { name: "webgpu", testMatch: /(main-path|kernels|painting-fails|faults-gpu|soak)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
     { name: "painting", testMatch: /painting\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium([...webgpu, ...composing]) } },
-    { name: "cpu", testIgnore: /(kernels|painting|painting-fails)\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
+    { name: "cpu", testIgnore: /(kernels|painting|painting-fails|faults-gpu)\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
   ],
 });

@@ -3,6 +3,8 @@
 #![allow(dead_code, unused_imports, reason = "each test crate uses its own part of it")]
 
 mod golden_models;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 pub use golden_models::{GoldenAttention, GoldenModel, GoldenSequence, golden_model, golden_models};
 

@@ -8,6 +8,7 @@ mod habits;
 mod install;
 mod offline;
 mod package;
+mod pictures;
 mod scripts;
 mod serve;
 mod site;
@@ -50,6 +51,8 @@ enum Chore {
     /// Feed made-up input to everything that reads (by libFuzzer, on Linux)
     #[command(after_help = "Examples:\n  cargo xtask fuzz --seconds 600\n  cargo xtask fuzz figure --keep")]
     Fuzz(fuzz::Arguments),
+    /// Draw the still pictures of www/pictures, which stand in for a program that a browser refuses
+    Pictures(pictures::Arguments),
     /// Train the shipped checkpoints from the corpus (`--help` for the trainer's options)
     #[command(disable_help_flag = true)]
     Train {
@@ -83,6 +86,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Bundle(arguments) => offline::run(&arguments),
         Chore::Test(arguments) => test::run_all(&arguments),
         Chore::Fuzz(arguments) => fuzz::run_all(&arguments),
+        Chore::Pictures(arguments) => pictures::run_all(&arguments),
         Chore::Train { arguments } => train(&arguments),
         Chore::Bench(arguments) => bench::run_all(&arguments),
     }

@@ -114,6 +114,9 @@ fn assemble(models: &[String]) -> Result<String> {
     carry("figures-rest.wasm", &read("pkg/figures_rest.wasm")?)?;
     carry("engine.wasm", &read("pkg/engine_bg.wasm")?)?;
     carry("worker.js", &read("pkg/worker.js")?)?;
+    // What stands in for the program where a browser refuses it.
+    carry("perplexity.svg", &read("docs/perplexity.svg")?)?;
+    carry("alibi.svg", &read("www/pictures/alibi.svg")?)?;
     for model in models {
         carry(
             &format!("{model}.safetensors"),

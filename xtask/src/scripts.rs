@@ -10,9 +10,12 @@ use std::process::Command;
 const TOOLS: &str = "xtask/tools";
 
 /// What stands in pkg/assets/: folder of the repository, and the endings of the files that are taken.
-const ASSETS: [(&str, &[&str]); 2] = [
+const ASSETS: [(&str, &[&str]); 4] = [
     ("www/checkpoints", &["safetensors", "json"]),
     ("www/texts", &["txt"]),
+    ("www/pictures", &["svg"]),
+    // Only the README's.
+    ("docs", &["svg"]),
 ];
 
 /// Writes pkg/longview.js (the elements), page.js, worker.js, their shared chunks, types and assets.

@@ -2,7 +2,7 @@
 
 use crate::serve::Site;
 use crate::workspace::{cargo, find_program, root, run};
-use crate::{fuzz, habits, install, offline, package, scripts, site};
+use crate::{fuzz, habits, install, offline, package, pictures, scripts, site};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -113,6 +113,7 @@ fn browser(arguments: &[String]) -> Result<()> {
     offline::write(&root().join("out/longview.html"), &usual)?;
     // The tests compare the page's numbers with the native program's.
     run(&mut cargo(&["build", "--package", "longview-cli"]))?;
+    pictures::check()?;
     let site = Site::start(0)?;
     run(playwright(&["test"])
         .args(arguments)

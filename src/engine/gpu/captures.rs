@@ -1,10 +1,10 @@
+use super::buffer::Buffer;
 use super::kernels::Kernels;
 use super::recorder::Recorder;
 use super::scores::Inputs;
 use crate::engine::cpu::attention::Sizes;
 use crate::engine::cpu::paint::Canvas;
 use std::ops::Range;
-use wgpu::Buffer;
 
 /// Threads of a workgroup of capture_attention.wgsl.
 const CAPTURE_THREADS: usize = 64;

@@ -87,11 +87,7 @@ impl Device {
             kernels.linear(&mut to, (rows, inputs, outputs), Then::Store, &x, &layer, &out);
             to.finish()
         };
-        let times = self.race([Variant::Registers, Variant::Tiles].map(record)).await;
-        for buffer in layer.iter().chain([&x, &out]) {
-            buffer.destroy();
-        }
-        times
+        self.race([Variant::Registers, Variant::Tiles].map(record)).await
     }
 
     async fn time_attention(&self, kernels: &Kernels) -> Result<VariantTimes, EngineError> {
@@ -121,11 +117,7 @@ impl Device {
             kernels.attention(&mut to, inputs, &sizes, &out, &softmax);
             to.finish()
         };
-        let times = self.race([Variant::Registers, Variant::Tiles].map(record)).await;
-        for buffer in [&qkv, &out, &bias, &softmax] {
-            buffer.destroy();
-        }
-        times
+        self.race([Variant::Registers, Variant::Tiles].map(record)).await
     }
 
     /// The best time of each, registers first.
@@ -146,9 +138,6 @@ impl Device {
                     *best = best.min(ms);
                 }
             }
-        }
-        for recorded in &variants {
-            recorded.destroy();
         }
         let [registers, tiles] = best;
         Ok(VariantTimes { registers, tiles })

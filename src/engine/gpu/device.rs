@@ -1,6 +1,8 @@
+use super::buffer::{Buffer, Held};
 use super::kernels::{Kernels, Variants};
 use crate::engine::EngineError;
 use crate::engine::cpu::paint::SCALE_WORDS;
+use futures_channel::oneshot;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,16 +11,35 @@ pub struct Device {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
-    /// The first error that no error scope caught, or why the device was lost.
-    failure: Arc<Mutex<Option<String>>>,
+    failure: Arc<Mutex<Failure>>,
+    /// Hears of the first failure.
+    failed: Mutex<Option<oneshot::Receiver<()>>>,
+    held: Arc<Held>,
     /// The kernels by the width of a head: models of one shape share them.
     compiled: Mutex<Vec<(usize, Arc<Kernels>)>>,
     /// The scale of colours that captures are painted in.
-    scale: OnceLock<wgpu::Buffer>,
+    scale: OnceLock<Buffer>,
     /// Bytes that came back from the GPU.
     bytes_read: AtomicU64,
     #[cfg(target_arch = "wasm32")]
     pub(super) instance: wgpu::Instance,
+}
+
+/// What went wrong first.
+struct Failure {
+    /// The first error that no error scope caught, or why the device was lost.
+    message: Option<String>,
+    tell: Option<oneshot::Sender<()>>,
+}
+
+impl Failure {
+    fn note(slot: &Mutex<Self>, message: String) {
+        if let Ok(mut failure) = slot.lock() {
+            failure.message.get_or_insert(message);
+            // Who does not listen any more need not know.
+            let _ = failure.tell.take().map(|tell| tell.send(()));
+        }
+    }
 }
 
 impl std::fmt::Debug for Device {
@@ -65,25 +86,26 @@ impl Device {
             .request_device(&descriptor)
             .await
             .map_err(|error| EngineError::Gpu(format!("the adapter gives no device ({error})")))?;
-        let failure = Arc::new(Mutex::new(None));
-        let note = |failure: &Arc<Mutex<Option<String>>>, message: String| {
-            if let Ok(mut slot) = failure.lock() {
-                slot.get_or_insert(message);
-            }
-        };
+        let (tell, failed) = oneshot::channel();
+        let failure = Arc::new(Mutex::new(Failure {
+            message: None,
+            tell: Some(tell),
+        }));
         let (lost, uncaptured) = (failure.clone(), failure.clone());
         device.set_device_lost_callback(move |reason, message| {
             // Dropping the device also "loses" it; nobody looks any more then.
-            note(&lost, format!("the device was lost ({reason:?}: {message})"));
+            Failure::note(&lost, format!("the device was lost ({reason:?}: {message})"));
         });
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            note(&uncaptured, error.to_string());
+            Failure::note(&uncaptured, error.to_string());
         }));
         Ok(Self {
             device,
             queue,
             info: adapter.get_info(),
             failure,
+            failed: Mutex::new(Some(failed)),
+            held: Arc::default(),
             compiled: Mutex::default(),
             scale: OnceLock::new(),
             bytes_read: AtomicU64::new(0),
@@ -114,11 +136,20 @@ impl Device {
     /// # Errors
     /// The first failure since the device was opened; it stays.
     pub fn check(&self) -> Result<(), EngineError> {
-        match self.failure.lock().map(|failure| failure.clone()) {
+        match self.failure.lock().map(|failure| failure.message.clone()) {
             Ok(None) => Ok(()),
             Ok(Some(message)) => Err(EngineError::Gpu(message)),
             Err(_) => Err(EngineError::Gpu("an error handler failed".into())),
         }
+    }
+
+    /// Waits for the first failure, which [`check`](Self::check) then tells; may be asked for once.
+    pub fn failed(&self) -> Option<impl Future<Output = ()> + 'static> {
+        let receiver = self.failed.lock().ok()?.take()?;
+        Some(async move {
+            // A device that is dropped without a failure ends the waiting too.
+            let _ = receiver.await;
+        })
     }
 
     /// The kernels for heads of width `d_head`; each is compiled once.
@@ -147,6 +178,16 @@ impl Device {
         }
     }
 
+    /// Has [`kernels`](Self::kernels) give one of another template for heads of width `d_head`: for tests that
+    /// break a kernel.
+    pub fn alter(&self, d_head: usize, name: &str, alter: impl FnOnce(String) -> String) {
+        let altered = Arc::new(self.kernels(d_head).altered(name, alter));
+        if let Ok(mut compiled) = self.compiled.lock() {
+            compiled.retain(|(width, _)| *width != d_head);
+            compiled.push((d_head, altered));
+        }
+    }
+
     /// Whether the GPU can tell when a pass begins and ends.
     pub(super) fn has_timestamps(&self) -> bool {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
@@ -159,26 +200,42 @@ impl Device {
     }
 
     /// A buffer that kernels read and write, and that can be copied.
-    pub fn buffer(&self, label: &str, size_bytes: u64) -> wgpu::Buffer {
+    pub fn buffer(&self, label: &str, size_bytes: u64) -> Buffer {
         use wgpu::BufferUsages as Usage;
-        self.device.create_buffer(&wgpu::BufferDescriptor {
+        // An empty binding is not allowed, and copies go by four bytes.
+        let size_bytes = size_bytes.next_multiple_of(16).max(16);
+        self.buffer_for(
+            label,
+            size_bytes,
+            Usage::STORAGE | Usage::COPY_SRC | Usage::COPY_DST,
+        )
+    }
+
+    /// A buffer for other uses.
+    pub(super) fn buffer_for(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> Buffer {
+        let descriptor = wgpu::BufferDescriptor {
             label: Some(label),
-            // An empty binding is not allowed, and copies go by four bytes.
-            size: size_bytes.next_multiple_of(16).max(16),
-            usage: Usage::STORAGE | Usage::COPY_SRC | Usage::COPY_DST,
+            size,
+            usage,
             mapped_at_creation: false,
-        })
+        };
+        Buffer::new(&self.device, &self.held, &descriptor)
+    }
+
+    /// How many buffers there are on the GPU, and their bytes.
+    pub fn buffers_held(&self) -> (usize, u64) {
+        self.held.now()
     }
 
     /// A buffer with these values in it.
-    pub fn upload<T: bytemuck::NoUninit>(&self, label: &str, values: &[T]) -> wgpu::Buffer {
+    pub fn upload<T: bytemuck::NoUninit>(&self, label: &str, values: &[T]) -> Buffer {
         let buffer = self.buffer(label, std::mem::size_of_val(values) as u64);
         self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(values));
         buffer
     }
 
     /// The buffer of the scale that captures are painted in.
-    pub(super) fn scale(&self) -> &wgpu::Buffer {
+    pub(super) fn scale(&self) -> &Buffer {
         self.scale
             .get_or_init(|| self.buffer("scale", SCALE_WORDS as u64 * 4))
     }
@@ -210,7 +267,7 @@ impl Device {
     /// # Errors
     /// A device that was lost.
     pub async fn idle(&self) -> Result<(), EngineError> {
-        let (sender, receiver) = futures_channel::oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         self.queue.on_submitted_work_done(move || {
             // The receiver is gone only if nobody waits any more.
             let _ = sender.send(());
@@ -240,7 +297,7 @@ impl Device {
         buffer: &wgpu::Buffer,
         value: fn([u8; BYTES]) -> T,
     ) -> Result<Vec<T>, EngineError> {
-        let (sender, receiver) = futures_channel::oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |result| {
             // The receiver is gone only if the forward was given up.
             let _ = sender.send(result);

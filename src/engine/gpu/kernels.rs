@@ -1,3 +1,4 @@
+use super::buffer::Buffer;
 use super::layout::vectors;
 use super::recorder::{Recorder, grid};
 use super::scores::Inputs;
@@ -5,7 +6,6 @@ use super::source::{SHADERS, Source, attention_queries, linear_tile};
 use crate::engine::cpu::attention::Sizes;
 use serde::Serialize;
 use std::sync::{Arc, OnceLock};
-use wgpu::Buffer;
 
 /// What follows a linear layer, in the same dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
+use super::buffer::Buffer;
 use super::kernels::Kernels;
 use super::recorder::{Recorder, grid};
 use crate::encoding::Pairing;
 use crate::engine::cpu::attention::Sizes;
-use wgpu::Buffer;
 
 impl Kernels {
     /// `out[rows][2 · d_model]`, the queries and keys of `qkv[rows][3 · d_model]`.

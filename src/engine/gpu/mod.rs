@@ -6,6 +6,7 @@
 // In the browser a device belongs to one thread; natively it is shared.
 #![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
 
+mod buffer;
 mod captures;
 pub mod check;
 mod choose;
@@ -27,6 +28,7 @@ mod tables;
 mod trial;
 mod uploaded;
 
+pub use buffer::Buffer;
 pub use choose::{Selection, VariantTimes};
 pub use device::Device;
 pub use kernels::{Kernels, Then, Variant, Variants};

@@ -154,7 +154,7 @@ impl Model {
     /// As [`forward`](Self::forward).
     pub async fn memory_bytes(&mut self, batch: &Batch, captures: &Captures) -> Result<u64, EngineError> {
         self.prepare(batch, captures).await?;
-        let weights: u64 = self.uploaded.buffers().map(wgpu::Buffer::size).sum();
+        let weights: u64 = self.uploaded.buffers().map(|buffer| buffer.size()).sum();
         Ok(weights + self.plans.iter().map(Plan::bytes).sum::<u64>())
     }
 
@@ -193,14 +193,6 @@ impl Model {
         match (validation.await, memory.await) {
             (None, None) => plan,
             (Some(error), _) | (None, Some(error)) => Err(EngineError::Gpu(error.to_string())),
-        }
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        for buffer in self.uploaded.buffers() {
-            buffer.destroy();
         }
     }
 }

@@ -1,7 +1,7 @@
+use super::buffer::Buffer;
 use super::device::Device;
 use crate::engine::EngineError;
 use crate::engine::cpu::paint::Canvas;
-use wgpu::Buffer;
 
 /// The most pixels along a side of a texture that every adapter allows.
 const SIDE_MAX_PX: usize = 8192;

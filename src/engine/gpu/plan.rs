@@ -1,3 +1,4 @@
+use super::buffer::Buffer;
 use super::device::Device;
 use super::kernels::{Kernels, Then};
 use super::layout::{padded, padded_sizes};
@@ -12,7 +13,6 @@ use crate::engine::cpu::model::sizes;
 use crate::engine::cpu::paint::Canvas;
 use crate::engine::{Batch, Captures, EngineError, Painted, RASTER_SIDE_MAX};
 use crate::model::{Activation, Config};
-use wgpu::Buffer;
 
 /// A forward for one shape of batch: its buffers, and its dispatches ready to run.
 pub struct Plan {
@@ -330,13 +330,12 @@ impl Plan {
             &mut results,
             &mut kept,
         );
-        let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("staging"),
+        let staging = device.buffer_for(
+            "staging",
             // Nothing may be read back at all, but a buffer has a size.
-            size: results.iter().map(|(_, size)| size).sum::<u64>().max(4),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+            results.iter().map(|(_, size)| size).sum::<u64>().max(4),
+            wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        );
         Ok(Self {
             windows: sizes.windows,
             length,
@@ -366,8 +365,8 @@ impl Plan {
 
     /// What the plan holds on the GPU, in bytes.
     pub fn bytes(&self) -> u64 {
-        let own: u64 = self.buffers().map(Buffer::size).sum();
-        own + self.tables.buffers().map(Buffer::size).sum::<u64>() + self.recorded.bytes()
+        let own: u64 = self.buffers().map(|buffer| buffer.size()).sum();
+        own + self.tables.buffers().map(|buffer| buffer.size()).sum::<u64>() + self.recorded.bytes()
     }
 
     /// Runs the last batch again, kernel by kernel, and tells what each took.
@@ -423,16 +422,5 @@ impl Plan {
             rest = after;
         }
         Ok(parts)
-    }
-}
-
-impl Drop for Plan {
-    fn drop(&mut self) {
-        // In the browser dropping a buffer frees nothing.
-        self.recorded.destroy();
-        self.tables.destroy();
-        for buffer in self.buffers() {
-            buffer.destroy();
-        }
     }
 }

@@ -89,14 +89,7 @@ impl Recorded {
             ty: wgpu::QueryType::Timestamp,
             count: 2 * count,
         });
-        let buffer = |usage| {
-            device.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("timestamps"),
-                size: bytes,
-                usage: usage | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
+        let buffer = |usage| device.buffer_for("timestamps", bytes, usage | wgpu::BufferUsages::COPY_DST);
         let resolved = buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC);
         let staging = buffer(wgpu::BufferUsages::MAP_READ);
         let mut encoder = device.device.create_command_encoder(&Default::default());
@@ -107,9 +100,6 @@ impl Recorded {
         encoder.copy_buffer_to_buffer(&resolved, 0, &staging, 0, bytes);
         device.queue.submit([encoder.finish()]);
         let stamps = device.read(&staging, u64::from_le_bytes).await?;
-        for buffer in [&resolved, &staging] {
-            buffer.destroy();
-        }
         let ms = f64::from(device.queue.get_timestamp_period()) * 1e-6;
         let (pairs, _) = stamps.as_chunks();
         Ok(pairs

@@ -1,3 +1,4 @@
+use super::buffer::Buffer;
 use super::device::Device;
 
 /// Bytes between two uniform slots: the alignment that every adapter allows.
@@ -15,13 +16,13 @@ pub struct Recorder<'a> {
 struct Dispatch<'a> {
     label: String,
     pipeline: &'a wgpu::ComputePipeline,
-    buffers: Vec<&'a wgpu::Buffer>,
+    buffers: Vec<&'a Buffer>,
     groups: [u32; 3],
 }
 
 /// Dispatches that are ready to run, as often as needed.
 pub struct Recorded {
-    uniforms: wgpu::Buffer,
+    uniforms: Buffer,
     dispatches: Vec<Ready>,
 }
 
@@ -49,7 +50,7 @@ impl<'a> Recorder<'a> {
         label: &str,
         pipeline: &'a wgpu::ComputePipeline,
         parameters: &[u32],
-        buffers: &[&'a wgpu::Buffer],
+        buffers: &[&'a Buffer],
         groups: [u32; 3],
     ) {
         self.uniforms
@@ -68,12 +69,11 @@ impl<'a> Recorder<'a> {
         self.uniforms
             .resize(self.dispatches.len().max(1) * SLOT_BYTES as usize, 0);
         let device = &self.device.device;
-        let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("uniforms"),
-            size: self.uniforms.len() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let uniforms = self.device.buffer_for(
+            "uniforms",
+            self.uniforms.len() as u64,
+            wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        );
         self.device.queue.write_buffer(&uniforms, 0, &self.uniforms);
         let dispatches = self
             .dispatches
@@ -145,11 +145,6 @@ impl Recorded {
     /// Bytes of the uniform buffer.
     pub(super) fn bytes(&self) -> u64 {
         self.uniforms.size()
-    }
-
-    /// Frees the uniform buffer; in the browser dropping it would not.
-    pub fn destroy(&self) {
-        self.uniforms.destroy();
     }
 }
 

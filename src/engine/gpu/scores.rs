@@ -1,5 +1,5 @@
+use super::buffer::Buffer;
 use crate::engine::cpu::attention::Sizes;
-use wgpu::Buffer;
 
 /// What the scores of an attention layer are made from; twin of [`crate::engine::cpu::scores::Inputs`].
 #[derive(Clone, Copy)]

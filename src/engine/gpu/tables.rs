@@ -1,3 +1,4 @@
+use super::buffer::Buffer;
 use super::device::Device;
 use super::kernels::Kernels;
 use super::layout::widened;
@@ -6,7 +7,6 @@ use super::scores::{FarInputs, Inputs};
 use crate::encoding::Pairing;
 use crate::engine::cpu::attention::Sizes;
 use crate::engine::cpu::{RotationF32, TablesF32};
-use wgpu::Buffer;
 
 /// A model's tables on the GPU; as [`TablesF32`].
 pub struct UploadedTables {
@@ -87,13 +87,6 @@ impl UploadedTables {
         tables.chain(
             rotations.flat_map(|rotation| rotation.queries.iter().chain(rotation.keys.iter().flatten())),
         )
-    }
-
-    /// Frees the buffers; in the browser dropping them would not.
-    pub fn destroy(&self) {
-        for buffer in self.buffers() {
-            buffer.destroy();
-        }
     }
 }
 

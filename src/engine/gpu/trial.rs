@@ -1,5 +1,6 @@
 //! One of the model's matrix products alone, to measure how fast the kernel is.
 
+use super::buffer::Buffer;
 use super::device::Device;
 use super::kernels::Then;
 use super::layout::padded;
@@ -12,10 +13,10 @@ pub struct Trial {
     device: Arc<Device>,
     /// (rows, inputs, outputs)
     shape: (usize, usize, usize),
-    x: wgpu::Buffer,
+    x: Buffer,
     /// Weight and bias.
-    layer: [wgpu::Buffer; 2],
-    out: wgpu::Buffer,
+    layer: [Buffer; 2],
+    out: Buffer,
 }
 
 impl Trial {
@@ -59,8 +60,7 @@ impl Trial {
             );
         }
         let recorded = recorder.finish();
-        let waited = self.device.time(|encoder| recorded.encode(encoder)).await;
-        recorded.destroy();
-        waited.map(|_| ())
+        self.device.time(|encoder| recorded.encode(encoder)).await?;
+        Ok(())
     }
 }

@@ -1,9 +1,9 @@
+use super::buffer::Buffer;
 use super::device::Device;
 use super::layout::{blocks, logit_bias, widened};
 use crate::engine::cpu::parameters::{Linear, Norm, Parameters};
 use crate::engine::cpu::smear::shares;
 use crate::model::Config;
-use wgpu::Buffer;
 
 /// A model's weights on the GPU, laid out as [`layout`](super::layout) says; pairs are weight and bias.
 pub struct Uploaded {

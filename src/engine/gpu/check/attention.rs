@@ -3,6 +3,7 @@
 use super::kernels::{VARIANTS, run};
 use super::{Difference, name, numbers};
 use crate::engine::cpu::{self, attention::Sizes};
+use crate::engine::gpu::buffer::Buffer;
 use crate::engine::gpu::device::Device;
 use crate::engine::gpu::kernels::{Kernels, Variants};
 use crate::engine::gpu::layout::{narrowed, padded_sizes, widened};
@@ -10,7 +11,6 @@ use crate::engine::gpu::recorder::Recorder;
 use crate::engine::gpu::scores::{FarInputs, Inputs};
 use crate::engine::{EngineError, RASTER_SIDE_MAX};
 use std::ops::Range;
-use wgpu::Buffer;
 
 /// Whether there is a bias, and what becomes of far keys as (from, keys, last): nothing, a window, a window
 /// with sinks, and far keys that are all scored with another rotation.

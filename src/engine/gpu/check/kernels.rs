@@ -5,13 +5,13 @@ use crate::encoding::Pairing;
 use crate::engine::EngineError;
 use crate::engine::cpu::parameters::Linear;
 use crate::engine::cpu::{self, attention::Sizes};
+use crate::engine::gpu::buffer::Buffer;
 use crate::engine::gpu::device::Device;
 use crate::engine::gpu::kernels::{Kernels, Then, Variant, Variants};
 use crate::engine::gpu::layout::{blocks, logit_bias, narrowed, padded, widened};
 use crate::engine::gpu::recorder::Recorder;
 use crate::model::Activation;
 use std::sync::Arc;
-use wgpu::Buffer;
 
 /// Both ways of a kernel that exists twice.
 pub(super) const VARIANTS: [Variant; 2] = [Variant::Registers, Variant::Tiles];
@@ -24,19 +24,16 @@ pub(super) async fn run(
     count: usize,
 ) -> Result<Vec<f32>, EngineError> {
     let recorded = recorder.finish();
-    let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("staging"),
-        size: count as u64 * 4,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
+    let staging = device.buffer_for(
+        "staging",
+        count as u64 * 4,
+        wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+    );
     let mut encoder = device.device.create_command_encoder(&Default::default());
     recorded.encode(&mut encoder);
     encoder.copy_buffer_to_buffer(out, 0, &staging, 0, count as u64 * 4);
     device.queue.submit([encoder.finish()]);
     let values = device.read(&staging, f32::from_le_bytes).await;
-    recorded.destroy();
-    staging.destroy();
     device.check()?;
     values
 }

@@ -72,17 +72,15 @@ pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
 
 /// A buffer's words.
 pub(super) async fn read_words(device: &Device, buffer: &wgpu::Buffer) -> Result<Vec<u32>, EngineError> {
-    let staging = device.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("staging"),
-        size: buffer.size(),
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
+    let staging = device.buffer_for(
+        "staging",
+        buffer.size(),
+        wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+    );
     let mut encoder = device.device.create_command_encoder(&Default::default());
     encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
     device.queue.submit([encoder.finish()]);
     let words = device.read(&staging, u32::from_le_bytes).await;
-    staging.destroy();
     device.check()?;
     words
 }
