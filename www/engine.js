@@ -12,6 +12,9 @@ const START_LIMIT_MS = 60_000;
 /** And one that has not painted its first picture by then. */
 const PAINT_LIMIT_MS = 20_000;
 
+/** Biases that are kept; those of one variant and length are up to 64 kB. */
+const BIASES_KEPT = 32;
+
 let nextId = 1;
 
 export class Engine {
@@ -301,6 +304,8 @@ export class Engine {
         return this.tell("weights", message.name);
       case "biases":
         this.biases.set(`${message.variant}|${message.length}`, message.biases);
+        // Not one that was asked for just now.
+        if (this.biases.size > BIASES_KEPT) this.biases.delete(this.biases.keys().next().value);
         return this.tell("weights", message.variant);
       case "attention":
         return this.takeAttention(message);

@@ -2,19 +2,17 @@
 // want. What a reader looks at (weights, attention) goes before the measurement; between two steps messages
 // come through.
 import { BoardWorker } from "./board-worker.js";
-import init, { Laboratory, clean } from "../pkg/engine.js";
+import init, { Laboratory } from "../pkg/engine.js";
 import { Told, telling } from "./download.js";
 import { compile } from "./compile.js";
 import { hasRelaxedSimd } from "./simd.js";
 import { Files } from "./files.js";
 import { GpuLoss, isGpuFailure } from "./gpu-loss.js";
 import { Helpers, coresUsed, help } from "./helpers.js";
+import { ownText, settingsOf } from "./run-settings.js";
 
-/** Tokens scored at every length, at most. */
-const SCORED_MAX = 65_536;
-/** A sliding window computes T/S tokens for each that it scores. */
-const SLIDING_SCORED_MAX = 4096;
-const SHORTEST = 16;
+/** Runs that nobody wants any more are kept, for who comes back; so many in all. */
+const RUNS_KEPT = 12;
 
 /** @type {Laboratory} */
 let laboratory;
@@ -273,7 +271,7 @@ async function takeText(name) {
       laboratory.set_tokenizer(await files.read("tokenizer.json"));
       hasTokenizer = true;
     }
-    const text = name === "own" ? ownText() : new TextDecoder().decode(await files.read(`${name}.txt`));
+    const text = name === "own" ? ownText(own) : new TextDecoder().decode(await files.read(`${name}.txt`));
     const { tokens, dropped } = JSON.parse(laboratory.set_text(name, text));
     texts.set(name, tokens);
     post({ kind: "text", name, tokens, dropped: dropped + (name === "own" ? own.lost : 0) });
@@ -291,26 +289,10 @@ function variant(name, past) {
   return isMore ? `${name}${name.includes("?") ? "&" : "?"}past=${past}` : name;
 }
 
-/** What cleaning writes in ASCII; the rest of what is not ASCII it drops. */
-const KEPT = /[^\x00-\x7f“”‘’—]/gu;
-
-function ownText() {
-  if (!own) throw new Told("problems.ownNone", {});
-  const { source, isCleaned } = own;
-  own.lost = isCleaned ? (source.match(KEPT)?.length ?? 0) : 0;
-  return isCleaned ? clean(source) : source;
-}
-
 function plan({ run, text, past, max, windows, stride }) {
+  forgetRuns();
   const tokens = texts.get(text);
-  const isSliding = windows === "sliding";
-  // A stride must fit into a window.
-  const shortest = isSliding ? Math.max(SHORTEST, 2 ** Math.ceil(Math.log2(stride))) : SHORTEST;
-  const settings = { text, shortest, longest: Math.max(max, shortest), scored_max: isSliding ? SLIDING_SCORED_MAX : SCORED_MAX };
-  // On the CPU windows are shared out among workers; a step of one would leave the others idle.
-  // More than a few of the longest would keep the others waiting for their first points.
-  if (isOnCpu) settings.together = Math.min(4, coresUsed(navigator.hardwareConcurrency));
-  if (isSliding) settings.protocol = { sliding: { stride } };
+  const settings = settingsOf({ text, max, windows, stride }, isOnCpu);
   try {
     const planned = JSON.parse(laboratory.open_run(run, JSON.stringify(settings)));
     plans.set(run, { steps: planned.steps, past });
@@ -322,6 +304,17 @@ function plan({ run, text, past, max, windows, stride }) {
     post({ kind: "problem", key: `short-${text}`, path: "problems.noText", parts: { text, reason: reason(error) } });
   }
   return true;
+}
+
+/** Lets go of the oldest runs that no view wants: the page has their points. */
+function forgetRuns() {
+  const running = new Set(wanted("run").map(([, want]) => want.run));
+  for (const run of plans.keys()) {
+    if (plans.size < RUNS_KEPT) return;
+    if (running.has(run)) continue;
+    laboratory.close_run(run);
+    plans.delete(run);
+  }
 }
 
 async function load(name) {
