@@ -166,7 +166,9 @@ function tellVerdict() {
 /** What is held, which the laboratory tells between two steps. */
 function tellHeld() {
   isAskedForHeld = false;
-  post({ kind: "held", held: { engine_memory: memory.buffer.byteLength, ...JSON.parse(laboratory.held()), helpers: helpers.memory() } });
+  const [checkpoints, models, buffers, buffer_bytes, read_back_bytes] = laboratory.held();
+  const held = { engine_memory: memory.buffer.byteLength, helpers: helpers.memory(), checkpoints, models, buffers, buffer_bytes, read_back_bytes };
+  post({ kind: "held", held });
 }
 
 /** Goes on after a GPU that failed, with all that was measured. */

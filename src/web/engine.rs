@@ -159,23 +159,17 @@ impl Laboratory {
         None
     }
 
-    /// What is held now, as JSON `{checkpoints, models, buffers, buffer_bytes, read_back_bytes}`: checkpoints, models
-    /// that are ready to run, buffers on the GPU; and what came back from it so far.
-    pub fn held(&self) -> String {
+    /// What is held now: how many checkpoints, models that are ready to run, and buffers on the GPU; bytes of those
+    /// buffers, and bytes that came back from the GPU so far.
+    pub fn held(&self) -> Vec<f64> {
         let (checkpoints, models) = self.models.count();
-        let (buffers, buffer_bytes) = match &self.engine {
+        let (buffers, bytes) = match &self.engine {
             #[cfg(feature = "gpu")]
             Engine::Gpu(device) => device.buffers_held(),
             _ => (0, 0),
         };
-        json!({
-            "checkpoints": checkpoints,
-            "models": models,
-            "buffers": buffers,
-            "buffer_bytes": buffer_bytes,
-            "read_back_bytes": self.bytes_read(),
-        })
-        .to_string()
+        let counts = [checkpoints, models, buffers].map(|count| count as f64);
+        [&counts[..], &[bytes as f64, self.bytes_read()]].concat()
     }
 
     /// Which engine runs and why, as JSON.

@@ -3,7 +3,7 @@ import { expect, inWorkers, open, results, state, test, told } from "./fixtures.
 
 const MAX = 128;
 const LENGTHS = [16, 32, 64, 128];
-const run = { view: "perplexity", encodings: "alibi,rotary", engine: "gpu", max: MAX };
+const run = { view: "perplexity", encodings: "rotary,alibi", engine: "gpu", max: MAX };
 const attention = { view: "attention", engine: "gpu", length: 32, max: MAX };
 
 const status = (page) => page.locator(".view .engine");
@@ -148,17 +148,14 @@ test("a buffer for which there is no memory leads to the CPU in the middle of a 
 });
 
 // The self-check can fail for real: of the built program one kernel is made wrong, as it is handed to the browser.
+// tests/gpu.rs breaks every kernel.
 const WRONG = [
   ["embed", "(row % p.length) * p.d", "(row % p.length + 1u) * p.d"],
-  ["layer_norm", "/ f32(p.d) + p.epsilon", "/ f32(p.d - 1u) + p.epsilon"],
   ["linear", "k < p.inputs;", "k + 1u < p.inputs;"],
   ["rotate", "a * cosine - b * sine", "a * cosine + b * sine"],
-  ["smear", "row % p.length > 0u", "row > 0u"],
   ["attention", "s0 += vec4<f32>(bias[", "s0 -= vec4<f32>(bias["],
-  ["attention_far", "min(near0, p.far_keys)", "near0"],
   ["nll", "chosen += part.z", "chosen = part.z"],
   ["capture_attention", "/ f32(queries)", ""],
-  ["capture_profile", "sum / f32(p.length - distance)", "sum / f32(p.length)"],
 ];
 
 /** Alters the shader of a kernel; counts how often, so that a line that is gone is noticed. */

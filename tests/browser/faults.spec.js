@@ -117,14 +117,14 @@ test("modules that the server calls plain text are compiled all the same", async
   await open(page, { encoding: "alibi", engine: "cpu", length: 64, max: MAX });
   expect((await picture(page, canvas("alibi", "matrices"))).colours).toBeGreaterThan(8);
   await expect.poll(async () => (await results(page)).length).toBeGreaterThan(0);
-  expect([...asked].sort()).toEqual(["engine_bg.wasm", "figures_bg.wasm", "figures_rest.wasm"]);
+  expect([...asked].sort()).toEqual(["engine_relaxed_bg.wasm", "figures_bg.wasm", "figures_rest.wasm"]);
 });
 
 const webPage = (route) => route.fulfill({ contentType: "text/html; charset=utf-8", body: "<!doctype html><title>Welcome</title>" });
 const missing = (route) => route.fulfill({ status: 404, body: "no such file" });
 
 test.describe("parts of the program that are not there", () => {
-  test.use({ expectedFailures: [[/figures_bg\.wasm/, /engine_bg\.wasm/, /worker\.js/, /chunk-later/]], expectedErrors: [[/MIME type/, /Failed to load module script/]] });
+  test.use({ expectedFailures: [[/figures_bg\.wasm/, /engine_.*bg\.wasm/, /worker\.js/, /chunk-later/]], expectedErrors: [[/MIME type/, /Failed to load module script/]] });
 
   for (const [kind, answer, says] of [["missing", missing, /could not be fetched \(404/], ["a web page", webPage, /sent a web page in the place of figures_bg\.wasm/]]) {
     test(`what draws, ${kind}: a still picture and the reason`, async ({ page }) => {
@@ -135,7 +135,7 @@ test.describe("parts of the program that are not there", () => {
     });
 
     test(`the engine, ${kind}: the pictures work, and the view that needs it says so`, async ({ page }) => {
-      await page.route("**/engine_bg.wasm", answer);
+      await page.route("**/engine_*bg.wasm", answer);
       await open(page, { encoding: "alibi", engine: "cpu", length: 64 }, "picture");
       await expect.poll(() => told(page)).toMatch(/engine stopped again \((404|the server sent a web page in the place of engine_bg)/);
       await expect(page.locator("longview-perplexity .status")).toContainText("The engine has stopped");

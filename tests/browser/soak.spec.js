@@ -4,12 +4,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, open, root, test } from "./fixtures.js";
 
-const MINUTES = Number(process.env.LONGVIEW_SOAK_MINUTES ?? 0.7);
+const MINUTES = Number(process.env.LONGVIEW_SOAK_MINUTES ?? 0.5);
 const SEED = Number(process.env.LONGVIEW_SOAK_SEED ?? 1);
 const CYCLES = 6;
 /** The cycles after which everything that is used has been used. */
 const WARM = 2;
-const ROUNDS = 50;
+const ROUNDS = process.env.LONGVIEW_SOAK_MINUTES ? 50 : 20;
 
 test.setTimeout((MINUTES + 15) * 60_000);
 
@@ -147,7 +147,8 @@ test("a long session holds no more at its end than after its beginning", async (
   compare(found[WARM - 1], found.at(-1));
 });
 
-test(`forty elements are made and removed ${ROUNDS} times`, async ({ page, context }) => {
+test(`forty elements are made and removed ${ROUNDS} times`, async ({ page, context, engine }) => {
+  test.skip(engine === "gpu", "no engine runs here");
   await open(page, { view: "none" }, "picture");
   const session = await watched(page, context);
   const kinds = ["alibi", "rotary", "t5-bias", "sinusoidal", "learned", "methods", "attention", "perplexity", "compare", "claims"];
@@ -185,7 +186,8 @@ test(`twenty checkpoints are opened ${ROUNDS} times`, async ({ page, engine }) =
     const held = [];
     for (let round = 0; round < rounds; round++) {
       for (const [name, bytes] of files) laboratory.load(name, bytes, undefined);
-      held.push({ memory: memory.buffer.byteLength, ...JSON.parse(laboratory.held()) });
+      const [checkpoints, models, buffers, bytes] = laboratory.held();
+      held.push({ memory: memory.buffer.byteLength, checkpoints, models, buffers, bytes });
     }
     return { verdict: JSON.parse(laboratory.verdict()).engine, held };
   }, [names, engine, ROUNDS]);

@@ -45,7 +45,7 @@ enum Chore {
     Bundle(offline::Arguments),
     /// Install what is missing and run every test: native, kernels, real browser
     #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --native\n  cargo xtask test --browser -- --grep \"main path\""
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --native\n  cargo xtask test --browser -- --grep \"main path\"\n  cargo xtask test --soak 30"
     )]
     Test(test::Arguments),
     /// Feed made-up input to everything that reads (by libFuzzer, on Linux)

@@ -21,6 +21,9 @@ pub struct Arguments {
     /// In which browsers: Chromium, or also the main path in Firefox and WebKit
     #[arg(long, value_enum, default_value_t = Browsers::Chromium, conflicts_with = "native")]
     browsers: Browsers,
+    /// Only a long session in a real browser, with each engine, for so many minutes
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "30", conflicts_with_all = ["native", "browser"])]
+    soak: Option<u32>,
     /// Given to Playwright, after `--`
     #[arg(last = true)]
     playwright: Vec<String>,
@@ -38,7 +41,7 @@ enum Browsers {
 pub fn run_all(arguments: &Arguments) -> Result<()> {
     let mut report = Report::default();
     let with_others = arguments.browsers != Browsers::Chromium;
-    if !arguments.browser && arguments.browsers != Browsers::Others {
+    if !arguments.browser && arguments.browsers != Browsers::Others && arguments.soak.is_none() {
         report.part("format", || {
             install::rust_component("fmt", "rustfmt")?;
             run(&mut cargo(&["fmt", "--all", "--check"]))
@@ -54,8 +57,11 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         // A stale page would be tested otherwise; one that is too large is still worth a test.
         if built {
             report.part("package size", package::check_budget);
-            if arguments.browsers != Browsers::Others {
-                report.part("browser tests", || browser(&arguments.playwright));
+            if let Some(minutes) = arguments.soak {
+                let variables = [("LONGVIEW_SOAK_MINUTES", minutes.to_string())];
+                report.part("soak", || browser(&["soak.spec.js".to_owned()], &variables));
+            } else if arguments.browsers != Browsers::Others {
+                report.part("browser tests", || browser(&arguments.playwright, &[]));
             }
             if with_others {
                 report.part("other browsers", || other_browsers(&arguments.playwright));
@@ -103,7 +109,8 @@ fn native() -> Result<()> {
     run(&mut tests)
 }
 
-fn browser(arguments: &[String]) -> Result<()> {
+/// Runs Playwright with these arguments and variables.
+fn browser(arguments: &[String], variables: &[(&str, String)]) -> Result<()> {
     let chromium = install::chromium()?;
     install::npm_packages(BROWSER_TESTS)?;
     package::build_checks(false)?;
@@ -117,6 +124,7 @@ fn browser(arguments: &[String]) -> Result<()> {
     let site = Site::start(0)?;
     run(playwright(&["test"])
         .args(arguments)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .env("LONGVIEW_URL", &site.address)
         .env("LONGVIEW_CHROMIUM", chromium)
         .env("LONGVIEW_PROGRAM", program()))
