@@ -51,7 +51,7 @@ fn an_engine_with_a_wrong_kernel_does_not_start() {
 fn an_engine_whose_kernel_does_not_compile_does_not_start() {
     let Some(device) = device() else { return };
     device.alter(D_HEAD, "rotate", |template| {
-        template.replace("cosine", "no_such_name")
+        template.replace("a * cosine", "a * no_such_name")
     });
     let (engine, verdict) = started(device);
     assert!(matches!(engine, Engine::Cpu), "{verdict:?}");
@@ -75,6 +75,7 @@ fn every_buffer_is_counted_and_freed() {
         attention: Some(HeadId { layer: 0, head: 1 }),
         thumbnails: Some(8),
         profile: true,
+        ..Captures::default()
     };
     let mut held = Vec::new();
     for round in 0..3 {
