@@ -151,10 +151,15 @@ test("another theme and another size are drawn from the numbers", async ({ page 
   await expect.poll(corner).toEqual([27, 31, 37, 255]);
 });
 
-test("a GPU that is lost leads to numbers, and to a picture of them", async ({ page, browser }) => {
+test("a GPU that is lost for good leads to numbers, and to a picture of them", async ({ page, browser }) => {
   await openPainting(page);
   await paint(page, 150);
   const session = await browser.newBrowserCDPSession();
+  await session.send("Browser.crashGpuProcess");
+  await page.evaluate(() => window.view.store.set({ length: 160 }));
+  // It is opened anew, and may paint again.
+  const answered = () => page.evaluate(() => [window.longview.engine.verdict?.engine, ...[...window.longview.engine.attentions.values()].map(({ length }) => length)]);
+  await expect.poll(answered).toEqual(["gpu", 160]);
   await session.send("Browser.crashGpuProcess");
   await page.evaluate(() => window.view.store.set({ length: 170 }));
   const shown = () => page.evaluate(() => window.heats.map(({ figure, values, bitmap }) => [figure.length, values.length > 0, bitmap]));
