@@ -16,7 +16,7 @@ const isSame = (a, b) => a.m === b.m && a.t === b.t;
 const isFurther = (record, than) => !than || !isSame(record, than) || record.d > than.d;
 
 export class BoardStore {
-  /** @param {(records: Record<string, object>, gone: string[]) => void} changed what other pages measured and forgot */
+  /** @param {(records: Record<string, Record<string, any>>, gone: string[]) => void} changed what other pages measured and forgot */
   constructor(changed) {
     /** Whether this browser keeps what is measured; false once it did not. */
     this.isKept = storages().length === NAMES.length;

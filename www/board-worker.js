@@ -12,7 +12,7 @@ const lines = (all) => all.join("\n");
 
 export class BoardWorker {
   /**
-   * @param {object} worker `{post, load, takeText, models, texts, failed, hashes}`: how a model or text is had,
+   * @param {Record<string, any>} worker `{post, load, takeText, models, texts, failed, hashes}`: how a model or text is had,
    *   which there are, which could not be had, and what the models' hashes are
    */
   constructor(worker) {

@@ -12,7 +12,7 @@ export class Board {
     this.engine = engine;
     /** As the laboratory tells them; null until it has. */
     this.claims = null;
-    /** @type {Map<string, object>} by claim */
+    /** @type {Map<string, Record<string, any>>} by claim */
     this.findings = new Map();
     /** Ids of the wants of claims that are being measured. @type {Map<string, number>} */
     this.running = new Map();

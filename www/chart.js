@@ -21,7 +21,7 @@ export const FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helve
 
 export class Chart {
   /**
-   * @param {object} definition of the view: `{id, height, pick, drag, wide}`
+   * @param {Record<string, any>} definition of the view: `{id, height, pick, drag, wide}`
    * @param {import("./view.js").View} view
    */
   constructor(definition, view) {

@@ -1,7 +1,7 @@
 /**
  * A module of WebAssembly, from where it stands or from its bytes. A server that does not say what a file is only
  * makes it slower.
- * @param {string | URL | Uint8Array} source
+ * @param {string | URL | Uint8Array<ArrayBuffer>} source
  * @returns {Promise<WebAssembly.Module>}
  */
 export async function compile(source) {

@@ -33,7 +33,7 @@ const ASKED = {
  * Makes the control of a property; `show` makes it show the view's state.
  * @param {string} name
  * @param {import("./view.js").View} view
- * @returns {{name: string, element: HTMLElement, show: (state: object) => void}}
+ * @returns {{name: string, element: HTMLElement, show: (state: Record<string, any>) => void}}
  */
 export function makeControl(name, view) {
   const property = PROPERTIES[name];

@@ -12,7 +12,7 @@ function nodesOf(root) {
   const walker = document.createTreeWalker(root);
   while (walker.nextNode()) {
     count += 1;
-    const { shadowRoot } = walker.currentNode;
+    const { shadowRoot } = /** @type {Element} */ (walker.currentNode);
     if (shadowRoot) count += nodesOf(shadowRoot);
   }
   return count;

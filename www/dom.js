@@ -1,10 +1,12 @@
 // Making elements, shortly.
 
 /**
- * @param {string} tag
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
  * @param {Record<string, any>} [attributes] `class`, `text`, `on…` listeners; anything else is an attribute,
  *   left out where it is false or null
  * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);

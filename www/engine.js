@@ -38,9 +38,9 @@ export class Engine {
     this.weights = new Map();
     /** @type {Map<string, Float32Array>} what a model's encoding adds to scores, by `variant|length` */
     this.biases = new Map();
-    /** @type {Map<string, object>} the newest attention of each slot */
+    /** @type {Map<string, Record<string, any>>} the newest attention of each slot */
     this.attentions = new Map();
-    /** @type {Map<string, object>} what the manifest says of each model, once the worker has read it */
+    /** @type {Map<string, Record<string, any>>} what the manifest says of each model, once the worker has read it */
     this.models = new Map();
     this.textVersion = own.version;
     /** Models that a worker has had: the next one finds them in the browser's cache. */
@@ -49,9 +49,9 @@ export class Engine {
     this.texts = new Map();
     /** @type {Map<string, Run>} */
     this.runs = new Map();
-    /** @type {Map<string, {path: string, parts: object, retry?: string}>} */
+    /** @type {Map<string, {path: string, parts: Record<string, any>, retry?: string}>} */
     this.problems = new Map();
-    /** @type {Map<number, object>} what views want, by id; asked again of a worker that starts anew */
+    /** @type {Map<number, Record<string, any>>} what views want, by id; asked again of a worker that starts anew */
     this.wants = new Map();
     /** Whether heat maps can be painted on the GPU and shown without being read back: "untried", "tried" (now),
      * "works", "failed" (just now) or "off". */

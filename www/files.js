@@ -8,7 +8,7 @@ const CACHE = "longview-models";
 const keyOf = (sha256) => `https://longview.invalid/${sha256}`;
 
 export class Files {
-  /** @param {(message: object) => void} post tells the page */
+  /** @param {(message: Record<string, any>) => void} post tells the page */
   constructor(post) {
     this.post = post;
     /** Addresses by name; empty in the offline file, whose page gives bytes. */

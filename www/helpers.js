@@ -17,7 +17,7 @@ export class Helpers {
     this.onLost = onLost;
     /** Those that have said that they are ready. @type {Helper[]} */
     this.ready = [];
-    /** What a helper has to be told that comes late. @type {Map<number, object>} */
+    /** What a helper has to be told that comes late. @type {Map<number, Record<string, any>>} */
     this.models = new Map();
   }
 
@@ -74,7 +74,9 @@ class Helper {
     this.port = port;
     this.next = 0;
     this.memory = 0;
-    /** Promises that it has not kept yet, by number. @type {Map<number, {resolve: Function, reject: Function, end: Function}>} */
+    this.onReady = () => {};
+    this.onFailure = () => {};
+    /** Promises that it has not kept yet, by number. @type {Map<number, {resolve?: Function, reject?: Function, end?: Function}>} */
     this.pending = new Map();
     port.onmessage = ({ data }) => {
       this.memory = data.memory ?? this.memory;

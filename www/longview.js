@@ -58,7 +58,7 @@ export class LongviewElement extends HTMLElement {
     /** Whether the page says itself what is wrong with the program. */
     this.isTold = false;
     this.view = null;
-    /** @type {Map<string, {path: string, parts: object}>} what is wrong with attributes */
+    /** @type {Map<string, {path: string, parts: Record<string, any>}>} what is wrong with attributes */
     this.problems = new Map();
     this.isRead = false;
     this.generation = 0;

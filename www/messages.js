@@ -14,7 +14,7 @@ export class Messages {
    * Shows a problem; another with the same key replaces it.
    * @param {string} key
    * @param {string} path of the sentence
-   * @param {object} parts
+   * @param {Record<string, any>} parts
    * @param {{retry?: () => void, dismiss?: () => void}} [actions]
    */
   show(key, path, parts = {}, { retry, dismiss } = {}) {

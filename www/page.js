@@ -85,6 +85,7 @@ function buildModels() {
 
 /** Encoding, heads, length and play: what stays on top while the reader scrolls. */
 function bar(words) {
+  /** What the controls use of a view. @type {any} */
   const view = { words, state, change: (part) => {
     if (player.isPlaying && "length" in part) player.stop();
     store.set(part);
@@ -116,7 +117,7 @@ function postHeight() {
 function translate(words) {
   root.lang = words.locale;
   document.title = words.say("page.pageTitle");
-  for (const item of document.querySelectorAll("[data-words]")) item.textContent = words.say(item.dataset.words, { trained: TRAINED_LENGTH });
+  for (const item of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-words]"))) item.textContent = words.say(item.dataset.words, { trained: TRAINED_LENGTH });
 }
 
 function languageMenu(words) {
@@ -198,7 +199,7 @@ async function build() {
 }
 
 /** For the console and the tests. */
-window.longview = {
+/** @type {any} */ (window).longview = {
   state: () => ({ ...state }),
   results: () => engine.run(runKey(state)).all(),
   engine,

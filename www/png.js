@@ -11,7 +11,7 @@ const HEAD_BYTES = 8 + 25;
 
 /**
  * The file with texts put in after its header.
- * @param {Uint8Array} png
+ * @param {Uint8Array<ArrayBuffer>} png
  * @param {Record<string, string>} texts by keyword
  */
 export function withTexts(png, texts) {

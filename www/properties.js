@@ -178,7 +178,11 @@ export const format = (state, names) => new URLSearchParams(unusual(state, names
 /** Steps of a logarithmic slider between two powers of two. */
 const STEPS_PER_OCTAVE = 8;
 
-/** The stops of a property's slider. */
+/**
+ * The stops of a property's slider.
+ * @param {Record<string, any>} property
+ * @returns {number[]}
+ */
 export function stops({ low, high, step = 1, scale, stops: given }) {
   if (given) return given;
   if (scale !== "log") return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);

@@ -3,7 +3,10 @@ import { encodingOf, inOrder, seedOf, title, trainedOf } from "./methods.js";
 import { own } from "./own-text.js";
 import { ENCODINGS, TRAINED_LENGTH } from "./properties.js";
 
-/** Runs that measure the same are one; each text of the reader's is another. */
+/**
+ * Runs that measure the same are one; each text of the reader's is another.
+ * @param {Record<string, any>} state
+ */
 export const runKey = ({ text, past, max, windows, stride }) =>
   [text === "own" ? `own ${own.version}` : text, past, max, windows === "sliding" ? `sliding ${stride}` : "non_overlapping"].join("|");
 

@@ -41,7 +41,7 @@ export function saveMenu(chart) {
     menu.querySelector("summary").focus();
   });
   menu.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+    if (event.relatedTarget instanceof Node && !menu.contains(event.relatedTarget)) menu.open = false;
   });
   return menu;
 }

@@ -3,9 +3,12 @@ import { folder, isOffline } from "./assets.js";
 import { element } from "./dom.js";
 import { PROPERTIES, unusual } from "./properties.js";
 
+/** The property of a control, which may be given with its manner. */
+export const nameOf = (control) => (typeof control === "string" ? control : control.name);
+
 /** The properties that a view has. */
 export const propertiesOf = (definition) => [
-  ...new Set([...definition.controls, ...definition.charts.flatMap(({ controls }) => controls ?? [])].map((control) => control.name ?? control)),
+  ...new Set([...definition.controls, ...definition.charts.flatMap(({ controls }) => controls ?? [])].map(nameOf)),
 ];
 
 /** `t5_bias` as a tag: `longview-t5-bias`. */

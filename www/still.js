@@ -31,7 +31,7 @@ function addressOf(name) {
 /**
  * @param {string} name of the view
  * @param {import("./words.js").Words} words
- * @param {{path: string, parts: object} | null} problem null where it is told elsewhere
+ * @param {{path: string, parts: Record<string, any>} | null} problem null where it is told elsewhere
  */
 export function still(name, words, problem) {
   const title = words.say(`views.${name}.title`);

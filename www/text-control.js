@@ -11,11 +11,12 @@ const LENGTHS_FROM = 16;
 
 /**
  * What is said of the text: its size, what the vocabulary lacks, and the lengths it is long enough for.
- * @returns {[string, object?][]}
+ * @returns {[string, Record<string, any>?][]}
  */
 function sentences(words) {
   const { text } = own;
   if (!text) return [["own.none"]];
+  /** @type {[string, Record<string, any>?][]} */
   const said = [["own.characters", { count: words.count([...text.source].length), name: text.name || words.say("own.pasted") }]];
   if (text.isCut) said.push(["own.cut", { limit: words.count(CHARACTERS_MAX) }]);
   const known = engine.texts.get("own");
@@ -28,7 +29,7 @@ function sentences(words) {
 
 /**
  * Makes the control of the property `text`.
- * @param {HTMLElement} select the choice itself
+ * @param {{element: HTMLElement, show: (state: Record<string, any>) => void}} choice the choice itself
  * @param {import("./view.js").View} view
  */
 export function textControl({ element: select, show: showChoice }, view) {
@@ -81,7 +82,7 @@ export function textControl({ element: select, show: showChoice }, view) {
     cleaned.checked = text?.isCleaned ?? true;
     cleaned.disabled = forget.disabled = !text;
     say(problem, own.problem ? words.say(own.problem.path, { ...own.problem.parts, name: own.problem.parts.name || words.say("own.pasted") }) : "");
-    say(about, [...sentences(words), ["own.private"]].map(([path, parts]) => words.say(path, parts)).join(" "));
+    say(about, [...sentences(words), /** @type {[string, Record<string, any>?]} */ (["own.private"])].map(([path, parts]) => words.say(path, parts)).join(" "));
   };
   const ends = [own.follow(showText), engine.follow((what, name) => what === "text" && name === "own" && showText())];
   return {

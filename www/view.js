@@ -11,7 +11,7 @@ import { modelOf } from "./methods.js";
 import { ofOwn, own } from "./own-text.js";
 import { Player, playButton } from "./play.js";
 import { SETTINGS, TRAINED_LENGTH } from "./properties.js";
-import { shareDialog } from "./share.js";
+import { nameOf, shareDialog } from "./share.js";
 import { statusLine } from "./status.js";
 
 let nextId = 1;
@@ -107,8 +107,9 @@ export class View {
     // As attributes are written, too: "max-distance, length".
     const shown = controls.split(",").map((name) => name.trim().replaceAll("-", "_"));
     this.isShown = (control) => !omit.includes(control) && (controls === "all" || shown.includes(control));
-    this.controls = definition.controls.filter((control) => this.isShown(control.name ?? control)).map((control) =>
-      control.chips ? encodingChips(control.name, this) : makeControl(control, this),
+    /** @type {{name: string, element: HTMLElement, show: (state: any) => void, end?: () => void}[]} */
+    this.controls = definition.controls.filter((control) => this.isShown(nameOf(control))).map((control) =>
+      typeof control !== "string" && control.chips ? encodingChips(control.name, this) : makeControl(nameOf(control), this),
     );
     const own = [...this.controls];
     this.charts = definition.charts.map((chart) => new Chart(chart, this));

@@ -39,7 +39,7 @@ export function load(locale) {
 export class Words {
   /**
    * @param {string} locale
-   * @param {object} file
+   * @param {Record<string, any>} file
    */
   constructor(locale, file) {
     this.locale = locale;
@@ -58,7 +58,9 @@ export class Words {
     return typeof this.find(path) === "string";
   }
 
+  /** @returns {any} */
   find(path) {
+    /** @type {any} */
     let found = this.file;
     for (const step of path.split(".")) found = found?.[step];
     return found;

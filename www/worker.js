@@ -34,7 +34,9 @@ let hasTokenizer = false;
 /** The model of a variant such as `rotary?scaling=yarn`. */
 const modelOf = (variant) => variant.split("?")[0];
 
-const post = (message, transfer = []) => self.postMessage(message, transfer);
+/** The worker's own scope, where `self` would be a window's. @type {any} */
+const scope = self;
+const post = (message, transfer = []) => scope.postMessage(message, transfer);
 const files = new Files(post);
 const helpers = new Helpers((id) => post({ kind: "helper-lost", id }));
 const loss = new GpuLoss(() => wake());

@@ -158,7 +158,7 @@ pub fn slopes(text: &str) {
     let Ok(slopes) = read.collect::<Result<Vec<f64>, _>>() else {
         return;
     };
-    let (heads, length, trained_length) = (slopes.len(), 200, 128);
+    let (heads, length, trained_length) = (slopes.len(), 40, 32);
     let alibi = Alibi {
         slopes: Some(slopes.clone()),
         trained: false,

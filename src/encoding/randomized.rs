@@ -3,9 +3,6 @@ use super::{EncodingError, Pairing, Positional, Rotation, Shape, Tables};
 use crate::model::Weights;
 use serde::{Deserialize, Serialize};
 
-/// Longer ranges are no training's, and a draw would take long.
-const RANGE_MAX: usize = 1 << 20;
-
 /// Randomized positions, on rotary: in training a window's tokens stand at random positions of a range that
 /// is longer than the window, in increasing order, so that far positions are no news later
 /// (Ruoss et al. 2023, arXiv 2305.16843).
@@ -35,8 +32,9 @@ impl Default for Randomized {
 impl Randomized {
     /// The positions of `length` tokens after training.
     pub fn positions(&self, length: usize) -> Vec<usize> {
-        // In u64: in the browser a usize has 32 bits.
-        let spread = |token: usize| (token as u64 * self.range as u64 / length as u64) as usize;
+        // ⌊token · range / length⌋ without the product, which a file's range might make overflow.
+        let (each, rest) = (self.range / length.max(1), self.range % length.max(1));
+        let spread = |token: usize| each * token + rest * token / length;
         let within = length <= self.range;
         (0..length)
             .map(|token| if within { spread(token) } else { token })
@@ -71,18 +69,6 @@ impl Randomized {
         Ok(positions)
     }
 
-    fn check(&self) -> Result<(), EncodingError> {
-        if self.range == 0 || self.range > RANGE_MAX {
-            return Err(EncodingError::Size {
-                encoding: "randomized",
-                what: "the range of positions",
-                value: self.range,
-                need: "from 1 to 1048576 positions (1024 is usual)",
-            });
-        }
-        Ok(())
-    }
-
     fn at(&self, positions: &[usize], shape: &Shape) -> Result<Tables, EncodingError> {
         let inv_freq = frequencies("randomized", self.base, shape.d_head)?;
         let position = |row: usize| positions[row] as f64;
@@ -101,7 +87,6 @@ impl Randomized {
 
 impl Positional for Randomized {
     fn tables(&self, shape: &Shape, _: &Weights) -> Result<Tables, EncodingError> {
-        self.check()?;
         self.at(&self.positions(shape.length), shape)
     }
 
@@ -111,7 +96,6 @@ impl Positional for Randomized {
         _: &Weights,
         draw: &mut dyn FnMut(usize) -> usize,
     ) -> Result<Tables, EncodingError> {
-        self.check()?;
         self.at(&self.drawn(shape.length, draw)?, shape)
     }
 }

@@ -13,3 +13,4 @@ pub mod recipe;
 pub mod run;
 pub mod state;
 pub mod tokenizer;
+pub mod verify;

@@ -10,6 +10,7 @@ use longview_trainer::recipe::Recipe;
 use longview_trainer::run::{Tokens, complete};
 use longview_trainer::state::write_whole;
 use longview_trainer::tokenizer;
+use longview_trainer::verify::verify;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -50,6 +51,12 @@ struct Arguments {
     /// Only make the tokenizer and the texts
     #[arg(long)]
     prepare: bool,
+    /// Train nothing: measure the models that are there again, and compare with the manifest
+    #[arg(long, conflicts_with_all = ["quick", "again", "until", "prepare"])]
+    verify: bool,
+    /// With --verify, only these lengths of the manifest's
+    #[arg(long, value_delimiter = ',', requires = "verify")]
+    lengths: Vec<usize>,
 }
 
 fn main() -> Result<()> {
@@ -65,6 +72,14 @@ fn main() -> Result<()> {
         tokens.training.len(),
         tokens.held_out.len()
     );
+    if arguments.verify {
+        return verify(
+            &arguments.out,
+            &arguments.only,
+            &arguments.lengths,
+            &tokens.held_out,
+        );
+    }
     let json = bpe
         .to_string(true)
         .map_err(|error| anyhow::anyhow!("cannot write the tokenizer: {error}"))?;

@@ -9,6 +9,7 @@ function matricesHeight(width, { heads }) {
   return Math.min(1600, Math.round(Math.ceil(heads / columns) * (side + 24) + 96));
 }
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["heads", "length", "slopes"],
   charts: [

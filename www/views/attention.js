@@ -38,6 +38,7 @@ function context(have) {
 
 const pick = (plot) => ({ layer: Math.floor(plot / MODEL.heads), head: plot % MODEL.heads });
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: [{ name: "encoding", chips: true }, "length", "layer", "head", "logarithmic", ...METHOD_CONTROLS, "text", "past"],
   needsEngine: true,

@@ -49,6 +49,7 @@ function table(view) {
 /** What the board measures on: the text is the state's, where there is one. */
 const options = ({ text, quick }) => ({ text: text === "own" && !own.text ? "persuasion" : text, quick });
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["text", "quick"],
   needsEngine: true,

@@ -28,6 +28,7 @@ const distance = (side) => ({
   values: (state, data) => answer(state, data, side)?.profile ?? null,
 });
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: [{ name: "left", chips: true }, { name: "right", chips: true }, "length", "layer", "head", "logarithmic", "text", "past", "max"],
   needsEngine: true,

@@ -4,6 +4,7 @@ import { trained_length, within } from "./common.js";
 const rows = ({ length }) => ({ encoding: "learned", length, trained_length, d_model: MODEL.d_model });
 const values = (_, { weights }) => weights.get("learned") ?? null;
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["length", "measure"],
   needsEngine: true,

@@ -10,6 +10,7 @@ const shown = ({ encoding }) => (SPOKEN_OF.includes(encoding) ? encoding : NEWCO
 const isBiased = (state) => BIASED.includes(shown(state));
 const biasWanted = (state) => ({ variant: shown(state), length: state.length });
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: [{ name: "encoding", chips: true }, "length", "logarithmic"],
   needsEngine: true,

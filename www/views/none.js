@@ -1,5 +1,6 @@
 import { MATRIX_MAX, trained_length, within } from "./common.js";
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["length"],
   charts: [

@@ -53,6 +53,7 @@ function findings(view) {
   return { element: list, show };
 }
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: [{ name: "encoding", chips: true }, "models", "encodings", "seeds", "length", ...METHOD_CONTROLS, "ratio", "text", "past", "windows", "stride", "max"],
   needsEngine: true,

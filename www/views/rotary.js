@@ -1,6 +1,7 @@
 import { PROPERTIES } from "../properties.js";
 import { methodsFigure, trained_length, within } from "./common.js";
 
+/** @param {Record<string, any>} state */
 const turns = ({ rotated, base, pairing }) => ({ d_head: rotated, base, pairing });
 
 /** The position nearest to `now` at which a pair's hand points at `angle`, clockwise from the top. */
@@ -46,6 +47,7 @@ function dialsHeight(width, { rotated }) {
   return Math.round(Math.ceil(pairs / columns) * (side + 34) + (width < 520 ? 84 : width < 900 ? 60 : 34));
 }
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["query", "key", "rotated", "base", "pairing", "length"],
   charts: [

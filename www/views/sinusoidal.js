@@ -6,6 +6,7 @@ const rows = ({ length, dimensions, layout, base }) => ({ length, trained_length
 /** Chosen waves that the table does not have. */
 const leftOut = ({ waves, dimensions }) => numbers(waves).filter((dimension) => dimension >= dimensions);
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["length", "dimensions", "layout", "base", "waves", "measure"],
   charts: [

@@ -12,6 +12,7 @@ const settings = (state) => ({
 const isTrained = (state) =>
   state.buckets === PROPERTIES.buckets.usual && state.max_distance === PROPERTIES.max_distance.usual && !state.bidirectional;
 
+/** @type {import("./index.js").ViewDefinition} */
 export default {
   controls: ["length", "buckets", "max_distance", "bidirectional"],
   needsEngine: true,

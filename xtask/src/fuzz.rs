@@ -58,7 +58,12 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
 
 /// Every target for a few seconds, from the corpus on.
 pub fn briefly() -> Result<()> {
-    fuzz(&TARGETS, 5)
+    at_length(5)
+}
+
+/// Every target for so many seconds each.
+pub fn at_length(seconds: u64) -> Result<()> {
+    fuzz(&TARGETS, seconds)
 }
 
 fn fuzz(targets: &[&str], seconds: u64) -> Result<()> {

@@ -6,9 +6,12 @@ mod document;
 mod fuzz;
 mod habits;
 mod install;
+mod licences;
+mod nightly;
 mod offline;
 mod package;
 mod pictures;
+mod release;
 mod scripts;
 mod serve;
 mod site;
@@ -53,6 +56,13 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Draw the still pictures of www/pictures, which stand in for a program that a browser refuses
     Pictures(pictures::Arguments),
+    /// Run what takes too long for every change: fuzzers for ten minutes each, every model's perplexity
+    Nightly(nightly::Arguments),
+    /// Give a version its number and date, and build all that is published, into out/release/
+    #[command(after_help = "Example:\n  cargo xtask release 0.2.0")]
+    Release(release::Arguments),
+    /// Check the crates we depend on by cargo-deny, which has to be installed, against deny.toml
+    Deny,
     /// Train the shipped checkpoints from the corpus (`--help` for the trainer's options)
     #[command(disable_help_flag = true)]
     Train {
@@ -87,6 +97,9 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Test(arguments) => test::run_all(&arguments),
         Chore::Fuzz(arguments) => fuzz::run_all(&arguments),
         Chore::Pictures(arguments) => pictures::run_all(&arguments),
+        Chore::Nightly(arguments) => nightly::run_all(&arguments),
+        Chore::Release(arguments) => release::run(&arguments),
+        Chore::Deny => licences::deny(),
         Chore::Train { arguments } => train(&arguments),
         Chore::Bench(arguments) => bench::run_all(&arguments),
     }

@@ -1,17 +1,26 @@
 //! The page as one file that needs no network: everything it loads stands inside.
 
-use crate::package;
 use crate::scripts::{bundle_script, is_usual, model_names};
 use crate::workspace::root;
+use crate::{licences, package};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Nothing may be fetched at all; the worker starts from a copy that the page makes.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
+/// Nothing may be fetched at all, and no script or style but the file's own may run, by their hashes; the worker
+/// starts from a copy that the page makes, which has the page's policy.
+fn policy(script: &str, style: &str) -> String {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    format!(
+        "default-src 'none'; script-src 'sha256-{}' 'wasm-unsafe-eval'; worker-src blob:; style-src 'sha256-{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
+        hash(script),
+        hash(style)
+    )
+}
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -76,16 +85,20 @@ pub fn write(file: &Path, models: &[String]) -> Result<usize> {
 }
 
 fn assemble(models: &[String]) -> Result<String> {
-    let page = inline(&bundle_script("www/page.js")?)?;
+    let page = format!("\n{}", inline(&bundle_script("www/page.js")?)?);
     let icon = STANDARD.encode(read("www/icon.svg")?);
     let style = String::from_utf8(read("www/style.css")?).context("www/style.css is not UTF-8")?;
+    let style = format!("\n{style}");
     let html = String::from_utf8(read("index.html")?).context("index.html is not UTF-8")?;
 
     let html = replace(
         &html,
         "<meta http-equiv=\"Content-Security-Policy\"",
         ">",
-        &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">"),
+        &format!(
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">",
+            policy(&page, &style)
+        ),
     )?;
     let html = replace(
         &html,
@@ -97,7 +110,7 @@ fn assemble(models: &[String]) -> Result<String> {
         &html,
         "<link rel=\"stylesheet\"",
         ">",
-        &format!("<style>\n{style}</style>"),
+        &format!("<style>{style}</style>"),
     )?;
     let html = replace(&html, "<link rel=\"preload\"", ">", "")?;
     let html = replace(&html, "<script type=\"module\"", "</script>", "")?;
@@ -117,6 +130,10 @@ fn assemble(models: &[String]) -> Result<String> {
     // What stands in for the program where a browser refuses it.
     carry("perplexity.svg", &read("docs/perplexity.svg")?)?;
     carry("alibi.svg", &read("www/pictures/alibi.svg")?)?;
+    // The others' licences ask that their texts go along.
+    for file in [licences::FILE, "LICENSE-MIT", "LICENSE-APACHE"] {
+        carry(file, &read(&format!("pkg/{file}"))?)?;
+    }
     for model in models {
         carry(
             &format!("{model}.safetensors"),
@@ -135,7 +152,7 @@ fn assemble(models: &[String]) -> Result<String> {
         &html,
         "</body>",
         "",
-        &format!("{inside}<script>\n{page}</script>\n</body>"),
+        &format!("{inside}<script>{page}</script>\n</body>"),
     )
 }
 

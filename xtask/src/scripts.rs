@@ -1,7 +1,7 @@
 //! Bundles the page's scripts into pkg/, with everything that they fetch beside them.
 
 use crate::workspace::{command, output, root};
-use crate::{document, install};
+use crate::{document, install, licences};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn copy_page(package: &Path) -> Result<()> {
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root().join(name), &package.join(name))?;
     }
-    Ok(())
+    licences::write()
 }
 
 /// A script and all that it imports as one classic script.
@@ -74,6 +74,9 @@ pub fn package_files() -> Result<Vec<PathBuf>> {
         "page.html",
         "style.css",
         "icon.svg",
+        licences::FILE,
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
     ]
     .map(PathBuf::from)
     .to_vec();

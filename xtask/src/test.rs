@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const BROWSER_TESTS: &str = "tests/browser";
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Arguments {
     /// Only formatting, lints and native tests
     #[arg(long, conflicts_with = "browser")]
@@ -29,12 +29,21 @@ pub struct Arguments {
     playwright: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Browsers {
+    #[default]
     Chromium,
     All,
     /// Firefox and WebKit alone
     Others,
+}
+
+/// A long session alone.
+pub fn soak(minutes: u32) -> Result<()> {
+    run_all(&Arguments {
+        soak: Some(minutes),
+        ..Arguments::default()
+    })
 }
 
 /// Runs what was asked for, all of it even when a part fails, and ends with a line for each part.
@@ -50,6 +59,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         report.part("native tests", native);
         report.part("fuzz", fuzz::briefly);
         report.part("scripts", habits::scripts);
+        report.part("dependencies", habits::dependencies);
     }
     if !arguments.native {
         let whole = package::Arguments { fast: false };
@@ -57,6 +67,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
         // A stale page would be tested otherwise; one that is too large is still worth a test.
         if built {
             report.part("package size", package::check_budget);
+            report.part("types", habits::types);
             if let Some(minutes) = arguments.soak {
                 let variables = [("LONGVIEW_SOAK_MINUTES", minutes.to_string())];
                 report.part("soak", || browser(&["soak.spec.js".to_owned()], &variables));
@@ -158,14 +169,15 @@ fn playwright(arguments: &[&str]) -> Command {
     node
 }
 
+/// The parts of a long chore, and how each ended.
 #[derive(Default)]
-struct Report {
+pub struct Report {
     parts: Vec<(&'static str, Duration, Option<String>)>,
 }
 
 impl Report {
     /// Runs a part, keeps its result, and says whether it went well.
-    fn part(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
+    pub fn part(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
         eprintln!("\n— {name} —");
         let start = Instant::now();
         let failure = work().err().map(|error| format!("{error:#}"));
@@ -177,7 +189,7 @@ impl Report {
         is_good
     }
 
-    fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         eprintln!();
         for (name, elapsed, failure) in &self.parts {
             let result = failure.as_deref().unwrap_or("passed");
