@@ -19,7 +19,7 @@ pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32]) ->
     let path = out.join("manifest.json");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let list: Vec<Value> = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
-    let mut worst = (0.0, String::new());
+    let mut worst = (0.0_f64, String::new());
     let mut wrong = Vec::new();
     for entry in &list {
         let name = entry["name"]
@@ -54,11 +54,11 @@ pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32]) ->
         // The longest decides which tokens are scored; it was a power of two, as all were.
         let lengths: Vec<usize> = points.iter().map(|(length, _)| *length).collect();
         let found = held_out(&config, &weights, tokens, &lengths)?;
-        let mut largest = (0.0, 0);
+        let mut largest = (0.0_f64, 0);
         for ((length, listed), point) in points.iter().zip(&found) {
             let difference = (point.perplexity / listed - 1.0).abs();
-            // Written so that what is no number is the largest.
-            if !(difference <= largest.0) {
+            // In the total order what is no number is the largest.
+            if difference.total_cmp(&largest.0).is_gt() {
                 largest = (difference, *length);
             }
         }
@@ -66,10 +66,10 @@ pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32]) ->
             "{name}: differs by {:.1e} at most, at {} tokens",
             largest.0, largest.1
         );
-        if !(largest.0 <= worst.0) {
+        if largest.0.total_cmp(&worst.0).is_gt() {
             worst = (largest.0, format!("{name} at {} tokens", largest.1));
         }
-        if !(largest.0 <= DIFFERENCE_MAX) {
+        if largest.0.total_cmp(&DIFFERENCE_MAX).is_gt() {
             wrong.push(name);
         }
     }
