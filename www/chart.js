@@ -48,6 +48,10 @@ export class Chart {
     this.values = NOTHING;
     /** The picture of heat maps that the GPU painted, and the canvas that it is on. @type {ImageBitmap | null} */
     this.bitmap = null;
+    /** The picture that `cells` holds, which another may have covered meanwhile, and the style it was painted for. */
+    this.taken = null;
+    this.takenStyle = "";
+    this.askedStyle = "";
     this.cells = definition.heat ? document.createElement("canvas") : null;
     /** Who waits for the numbers of that picture. */
     this.waiting = [];
@@ -117,6 +121,7 @@ export class Chart {
   /** Ends all that outlives the element. */
   end() {
     this.hasEnded = true;
+    this.lose("");
     this.sizes.disconnect();
     this.sights.disconnect();
     clearTimeout(this.restTimer);
@@ -131,7 +136,8 @@ export class Chart {
     const [text, numbers] = [JSON.stringify(figure), values ?? NOTHING];
     const isSame = text === this.figureText && bitmap === this.bitmap;
     if (isSame && numbers === this.values) return;
-    if (bitmap && bitmap !== this.bitmap) this.takePicture(bitmap);
+    // A bitmap can be taken once.
+    if (bitmap && bitmap !== this.taken) this.takePicture(bitmap);
     this.bitmap = bitmap;
     this.element.hidden = figure === null;
     const title = this.titleNow();
@@ -143,9 +149,10 @@ export class Chart {
     this.figure = figure;
     this.figureText = text;
     this.values = numbers;
-    if (!this.lacksNumbers) for (const go of this.waiting.splice(0)) go();
-    // Numbers that come after their picture change nothing that is seen.
-    if (isSame && bitmap && !this.isStale && this.drawnStyle === this.styleText()) {
+    if (!this.lacksNumbers) for (const { resolve } of this.waiting.splice(0)) resolve();
+    // Numbers that come after their picture change nothing that is seen, unless it was painted for another style.
+    const isAsPainted = this.drawnStyle === this.takenStyle && this.drawnStyle === this.styleText();
+    if (isSame && bitmap && !this.isStale && isAsPainted) {
       if (this.cursor) this.tell();
       this.restSoon();
     } else this.update();
@@ -155,6 +162,8 @@ export class Chart {
   takePicture(bitmap) {
     Object.assign(this.cells, { width: bitmap.width, height: bitmap.height });
     this.cells.getContext("bitmaprenderer").transferFromImageBitmap(bitmap);
+    this.taken = bitmap;
+    this.takenStyle = this.askedStyle;
   }
 
   /** Whether the picture is there, and what it shows is not known here. */
@@ -166,14 +175,21 @@ export class Chart {
   async withNumbers() {
     if (!this.lacksNumbers) return;
     this.view.askNumbers();
-    await new Promise((resolve) => this.waiting.push(resolve));
+    await new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  }
+
+  /** Tells those who wait that the numbers do not come. */
+  lose(reason) {
+    for (const { reject } of this.waiting.splice(0)) reject(new Error(reason));
   }
 
   /** Pixels along a side of each heat map, as it will be drawn for the present state; 0 where that is not known. */
   heatPx() {
     const { definition, view } = this;
     const figure = definition.figure(view.state, { ...view.data, attentions: {} });
-    return figure && this.size().width >= 40 ? heatPx(JSON.stringify(figure), this.styleText()) : 0;
+    if (!figure || this.size().width < 40) return 0;
+    this.askedStyle = this.styleText();
+    return heatPx(JSON.stringify(figure), this.askedStyle);
   }
 
   update() {

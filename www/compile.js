@@ -1,3 +1,6 @@
+import { STALLED_MS, Told } from "./told.js";
+import { patiently } from "./patience.js";
+
 /**
  * A module of WebAssembly, from where it stands or from its bytes. A server that does not say what a file is only
  * makes it slower.
@@ -6,12 +9,38 @@
  */
 export async function compile(source) {
   if (source instanceof Uint8Array) return WebAssembly.compile(source);
-  const response = await fetch(source);
-  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
-  const type = response.headers.get("Content-Type") ?? "";
-  if (type.startsWith("application/wasm")) return WebAssembly.compileStreaming(response);
-  if (type.startsWith("text/html")) throw new Error(`the server sent a web page in the place of ${new URL(response.url).pathname.split("/").pop()}`);
-  return WebAssembly.compile(await response.arrayBuffer());
+  const file = new URL(source).pathname.split("/").pop();
+  const stopper = new AbortController();
+  // Aborted, a module that is compiled as it comes tells only that it was.
+  let stalled = null;
+  const wait = () =>
+    patiently(STALLED_MS, () => {
+      stalled = new Told("problems.stalled", { file, seconds: STALLED_MS / 1000 }, `nothing came for ${STALLED_MS / 1000} seconds`);
+      stopper.abort(stalled);
+    });
+  let end = wait();
+  try {
+    const response = await fetch(source, { signal: stopper.signal });
+    if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
+    const type = response.headers.get("Content-Type") ?? "";
+    if (type.startsWith("text/html")) throw new Told("problems.webPage", { file }, `the server sent a web page in the place of ${file}`);
+    follow(response.clone(), () => (end(), (end = wait())));
+    return type.startsWith("application/wasm") ? await WebAssembly.compileStreaming(response) : await WebAssembly.compile(await response.arrayBuffer());
+  } catch (error) {
+    throw stalled ?? error;
+  } finally {
+    end();
+  }
+}
+
+/** Calls back at each piece that comes. */
+async function follow(response, came) {
+  const reader = response.body.getReader();
+  try {
+    while (!(await reader.read()).done) came();
+  } catch {
+    // Who wants the content is told.
+  }
 }
 
 /**
@@ -20,7 +49,9 @@ export async function compile(source) {
  */
 export function whyNot(error) {
   const reason = String(error?.message ?? error).replace(/\.$/, "");
-  const isPolicy = /content security policy|\bCSP\b|unsafe-eval/i.test(reason);
+  if (error instanceof Told) return error.told;
+  // A refused connection names the policy too.
+  const isPolicy = /wasm|unsafe-eval/i.test(reason) && /content security policy|\bCSP\b|unsafe-eval/i.test(reason);
   const isRefused = typeof WebAssembly === "undefined" || error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError;
   return { path: isPolicy ? "problems.wasmPolicy" : isRefused ? "problems.wasm" : "problems.program", parts: { reason } };
 }

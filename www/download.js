@@ -1,22 +1,13 @@
 // Downloads that say what went wrong. Errors carry the path of a sentence and its parts, so that each
 // reader is told in their language.
 import { patiently } from "./patience.js";
+import { STALLED_MS, Told } from "./told.js";
 
 /** The page's files are far smaller; more is a mistake, and would fill the memory. */
 const SIZE_BYTES_MAX = 8_000_000;
 
-/** A connection over which nothing has come for so long is given up. */
-const STALLED_MS = 30_000;
 /** How a server's page begins that it sends in place of a file that it does not have. */
 const WEB_PAGE = /^\s*<(!doctype|html)/i;
-
-/** An error that is told by a sentence of the locale files. */
-export class Told extends Error {
-  constructor(path, parts) {
-    super(`${path} ${JSON.stringify(parts)}`);
-    this.told = { path, parts };
-  }
-}
 
 /** What to tell of any error. */
 export const telling = (error) =>
@@ -38,8 +29,11 @@ export async function download(address) {
   const stopper = new AbortController();
   // The answer and each piece of it have that long.
   const soon = (promise) => {
-    const end = patiently(STALLED_MS, () => stopper.abort(new Error(`nothing came for ${STALLED_MS / 1000} seconds`)));
-    return promise.catch((error) => fail(error.message)).finally(end);
+    const end = patiently(STALLED_MS, () => stopper.abort(new Told("problems.stalled", { file, seconds: STALLED_MS / 1000 })));
+    return promise.catch((error) => {
+      if (error instanceof Told) throw error;
+      return fail(error.message);
+    }).finally(end);
   };
   const response = await soon(fetch(address, { signal: stopper.signal }));
   if (!response.ok) fail(`${response.status} ${response.statusText || "error"}`);

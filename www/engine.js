@@ -167,7 +167,7 @@ export class Engine {
   /** Ends the worker that runs, if one does. */
   stop() {
     this.startTimer?.();
-    clearTimeout(this.paintTimer);
+    this.paintTimer?.();
     this.worker?.terminate();
     for (const helper of this.helpers.values()) helper.terminate();
     this.helpers.clear();
@@ -220,8 +220,8 @@ export class Engine {
   /** Takes what the worker says of the first picture. */
   takePainting(state) {
     this.painting = state;
-    clearTimeout(this.paintTimer);
-    if (state === "tried") this.paintTimer = setTimeout(() => this.die("the GPU did not paint"), PAINT_LIMIT_MS);
+    this.paintTimer?.();
+    if (state === "tried") this.paintTimer = patiently(PAINT_LIMIT_MS, () => this.die("the GPU did not paint"));
   }
 
   /** Takes an attention; the numbers of one that was painted come later, and only when someone asks. */
@@ -240,6 +240,15 @@ export class Engine {
     this.attentions.set(message.slot, { ...message, ...numbers });
     this.solve(`attention-${message.slot}`);
     this.tell("attention", message.slot);
+  }
+
+  /** Keeps few biases, the latest, and those that a view shows. */
+  forgetBiases() {
+    const shown = new Set([...this.wants.values()].filter(({ kind }) => kind === "biases").map(({ variant, length }) => `${variant}|${length}`));
+    for (const key of this.biases.keys()) {
+      if (this.biases.size <= BIASES_KEPT) return;
+      if (!shown.has(key)) this.biases.delete(key);
+    }
   }
 
   takeNumbers({ slot, key, raster, thumbnails }) {
@@ -304,8 +313,7 @@ export class Engine {
         return this.tell("weights", message.name);
       case "biases":
         this.biases.set(`${message.variant}|${message.length}`, message.biases);
-        // Not one that was asked for just now.
-        if (this.biases.size > BIASES_KEPT) this.biases.delete(this.biases.keys().next().value);
+        this.forgetBiases();
         return this.tell("weights", message.variant);
       case "attention":
         return this.takeAttention(message);

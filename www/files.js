@@ -1,6 +1,7 @@
 // The worker's files: from an address, from the page that carries them, or from the browser's cache. Models are
 // compared with the manifest, and kept by their hash, so that each is fetched once.
-import { Told, download } from "./download.js";
+import { download } from "./download.js";
+import { Told } from "./told.js";
 
 /** Models by hash; another version of a model is another entry. */
 const CACHE = "longview-models";

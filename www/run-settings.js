@@ -1,6 +1,6 @@
 // What a run measures, as the laboratory takes it.
 import { clean } from "../pkg/engine.js";
-import { Told } from "./download.js";
+import { Told } from "./told.js";
 import { coresUsed } from "./helpers.js";
 
 /** Tokens scored at every length, at most. */

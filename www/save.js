@@ -10,15 +10,15 @@ const SCALES = [1, 2, 4];
 export function saveMenu(chart) {
   const { words } = chart.view;
   const menu = element("details", { class: "menu" });
-  const item = (label, action) =>
+  // The clipboard is given only right after the click, so what goes there waits for the numbers itself.
+  const item = (label, action, isAtOnce = false) =>
     element("button", {
       type: "button",
       text: label,
       onclick: async () => {
         menu.open = false;
         try {
-          await complete();
-          await chart.withNumbers();
+          if (!isAtOnce) await whole(chart);
           await action();
         } catch (error) {
           chart.view.messages.show("save", "problems.save", { reason: String(error.message ?? error) });
@@ -31,8 +31,8 @@ export function saveMenu(chart) {
       item("SVG", () => saveSvg(chart)),
       ...SCALES.map((scale) => item(`PNG ${scale}×`, async () => save(await png(chart, scale), name(chart, scale > 1 ? `@${scale}x.png` : ".png")))),
       item("CSV", () => saveCsv(chart)),
-      item(words.say("tools.copyPicture"), () => copy(chart)),
-      item(words.say("tools.copyNumbers"), () => navigator.clipboard.writeText(numbers(chart))),
+      item(words.say("tools.copyPicture"), () => copy("image/png", () => png(chart, 2), chart), true),
+      item(words.say("tools.copyNumbers"), () => copy("text/plain", () => numbers(chart), chart), true),
     ),
   );
   menu.addEventListener("keydown", (event) => {
@@ -85,9 +85,21 @@ function saveCsv(chart) {
   save(new Blob([mark, numbers(chart)], { type: "text/csv;charset=utf-8" }), name(chart, ".csv"));
 }
 
-async function copy(chart) {
-  // The picture is promised, since some browsers give the clipboard only right after the click.
-  await navigator.clipboard.write([new ClipboardItem({ "image/png": png(chart, 2).then((blob) => new Blob([blob], { type: "image/png" })) })]);
+/** Waits until all is there that a file is made of. */
+async function whole(chart) {
+  await complete();
+  await chart.withNumbers();
+}
+
+/**
+ * Puts what `make` makes into the clipboard. It is promised: see above.
+ * @param {string} type
+ * @param {() => BlobPart | Promise<BlobPart>} make
+ * @param {import("./chart.js").Chart} chart
+ */
+async function copy(type, make, chart) {
+  const made = whole(chart).then(() => make()).then((content) => new Blob([content], { type }));
+  await navigator.clipboard.write([new ClipboardItem({ [type]: made })]);
 }
 
 function save(blob, file) {

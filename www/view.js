@@ -208,6 +208,7 @@ export class View {
       if (!mine(key)) continue;
       const retry = problem.retry ? () => engine.retry(key) : undefined;
       this.messages.show(key, problem.path, problem.parts, { retry, dismiss: () => engine.dismiss(key) });
+      if (key.startsWith("attention-")) this.loseNumbers(problem);
     }
     for (const key of this.messages.shown.keys()) {
       const isEngines = /^(model|variant|claim|text|short|attention)-|^engine$/.test(key);
@@ -315,6 +316,16 @@ export class View {
     }
   }
 
+  /** What was painted has no numbers: who waits for them is told, and they may be asked for again. */
+  loseNumbers({ path, parts }) {
+    for (const [name, { id }] of this.wants) {
+      if (!name.startsWith("numbers ")) continue;
+      engine.drop(id);
+      this.wants.delete(name);
+    }
+    for (const chart of this.charts) chart.lose(this.words.say(path, parts));
+  }
+
   /** Wants something of the engine, unless exactly that is wanted already. */
   want(name, want) {
     const text = JSON.stringify(want);
@@ -350,6 +361,8 @@ export class View {
     for (const { id } of this.wants.values()) engine.drop(id);
     for (const slot of engine.attentions.keys()) if (slot.startsWith(`${this.id}:`)) engine.attentions.delete(slot);
     this.root.remove();
+    // Another view tells now what concerns the engine.
+    engine.tell("problems");
   }
 }
 

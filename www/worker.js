@@ -3,7 +3,8 @@
 // come through.
 import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory } from "../pkg/engine.js";
-import { Told, telling } from "./download.js";
+import { telling } from "./download.js";
+import { Told } from "./told.js";
 import { compile } from "./compile.js";
 import { hasRelaxedSimd } from "./simd.js";
 import { Files } from "./files.js";
@@ -178,8 +179,8 @@ async function goOn() {
   post({ kind: "starting" });
   const { isBack, cause } = await loss.renew(laboratory, choice, helpers);
   board.isCalibrated = false;
-  // Another GPU may paint where this one did not.
-  paints = null;
+  // One that painted is looked at again; one whose first picture ended it is not asked for another.
+  if (paints) paints = null;
   tellVerdict();
   post({ kind: "problem", key: "engine", path: isBack ? "problems.gpuAgain" : "problems.gpuLost", parts: { reason: cause } });
   return true;

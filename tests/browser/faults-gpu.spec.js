@@ -66,13 +66,13 @@ test("a device that is lost in the middle of a run is opened anew, then the CPU 
   await inWorkers(page, keepDevices);
   const before = await begun(page);
   await destroy(page);
-  await expect.poll(() => told(page)).toMatch(/^The GPU failed \(.*lost.*\) and was opened anew; the measurement goes on where it was/);
+  await expect.poll(() => told(page)).toMatch(/^The GPU failed \(.*lost.*\) and was opened anew; what was measured is kept/);
   expect(await page.locator(".messages p").count(), "one line").toBe(1);
   await keeps(page, before);
   expect(await page.workers()[0].evaluate(() => self.devices.length)).toBe(2);
   await expect(status(page)).toHaveAttribute("data-engine", "gpu");
   await destroy(page);
-  await expect.poll(() => told(page)).toMatch(/^The GPU failed \(.*\); the measurement goes on where it was, on the CPU/);
+  await expect.poll(() => told(page)).toMatch(/^The GPU failed \(.*\); what was measured is kept, .* on the CPU/);
   expect(await page.locator(".messages p").count()).toBe(1);
   await expect(status(page)).toHaveAttribute("data-engine", "cpu");
   await expect(status(page)).toContainText(/CPU runs the models: the GPU failed \(/);

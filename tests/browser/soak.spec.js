@@ -79,8 +79,8 @@ function act(numbers) {
   };
   // What would leave the page, write files, ask for the clipboard, take another engine, or fetch all models.
   const isLeftOut = (one) =>
-    one.closest("#menus, .menu, dialog textarea, .claims-all") !== null ||
-    /^(Open a file|Copy|Measure all|Measure|Forget all results|Play)/.test(one.textContent) ||
+    one.closest("#menus, .menu, .play, dialog textarea, .claims-all") !== null ||
+    /^(Open a file|Copy|Measure all|Measure|Forget all results)/.test(one.textContent) ||
     (one.matches("select") && [...one.options].some(({ value }) => value === "gpu" || value === "heads"));
   if (choose(4) === 0) views[choose(views.length)]?.scrollIntoView({ behavior: "instant" });
   const kind = Object.keys(kinds)[choose(6)];
