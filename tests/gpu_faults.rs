@@ -119,3 +119,29 @@ fn who_waits_for_a_failure_hears_of_it() {
     assert_eq!((verdict.engine, verdict.reason), ("cpu", Reason::Lost));
     assert!(verdict.message.contains(&cause));
 }
+
+#[test]
+fn what_the_gpu_has_against_an_attempt_is_told_and_leaves_the_device_in_use() {
+    let Some(device) = device() else { return };
+    let too_large = || Ok(drop(device.buffer("too large", 1 << 50)));
+    let refused = pollster::block_on(device.attempt(too_large, EngineError::Shown));
+    let Err(EngineError::Shown(cause)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(!cause.is_empty());
+    pollster::block_on(device.idle()).unwrap();
+    let own = EngineError::Scale { found: 1, need: 513 };
+    let failed = pollster::block_on(device.attempt(|| Err::<(), _>(own.clone()), EngineError::Shown));
+    assert_eq!(failed, Err(own));
+    // Nobody looks at this one, and so it stays.
+    drop(device.buffer("too large", 1 << 50));
+    assert!(pollster::block_on(device.idle()).is_err());
+}
+
+#[test]
+fn a_wrong_scale_is_no_failure_of_the_gpu() {
+    let Some(device) = device() else { return };
+    let wrong = device.set_scale(&[0; 5]);
+    assert_eq!(wrong, Err(EngineError::Scale { found: 5, need: 513 }));
+    device.check().unwrap();
+}

@@ -7,23 +7,36 @@ mod limited;
 #[path = "../fuzz/src/targets.rs"]
 mod targets;
 
+use longview::figure::{Figure, FigureError};
 use serde_json::{Map, Value};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-/// Far more than any input takes, also in a build that is not optimised.
-const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// The limit on memory counts what all threads hold, so one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn within_time(what: &str, run: impl FnOnce()) {
-    let start = Instant::now();
-    run();
-    let took = start.elapsed();
-    assert!(took < TIME_MAX, "{what} took {took:?}");
+/// What is being tried. A refused request for memory aborts, and the harness, which keeps what is printed for
+/// failures, goes with it.
+static TRIED: Mutex<String> = Mutex::new(String::new());
+
+fn tell() {
+    if let Ok(tried) = TRIED.try_lock() {
+        let mut out = std::io::stderr();
+        for part in ["\ntoo much memory for ", &tried, "\n"] {
+            let _ = out.write_all(part.as_bytes());
+        }
+    }
+}
+
+fn trying(what: String) {
+    let _ = limited::BEFORE_REFUSAL.set(tell);
+    // For a panic, which the harness tells with what was printed.
+    println!("{what}");
+    if let Ok(mut tried) = TRIED.lock() {
+        *tried = what;
+    }
 }
 
 /// Calls a target with every file that is kept for it; how many there are.
@@ -36,10 +49,8 @@ fn replay(target: &str, run: impl Fn(&[u8])) -> usize {
             .join(target);
         for file in fs::read_dir(folder).into_iter().flatten() {
             let path = file.unwrap().path();
-            // The name goes before the run, so that a panic has it.
-            println!("{}", path.display());
-            let bytes = fs::read(&path).unwrap();
-            within_time(&path.display().to_string(), || run(&bytes));
+            trying(path.display().to_string());
+            run(&fs::read(&path).unwrap());
             count += 1;
         }
     }
@@ -68,7 +79,35 @@ fn nothing_that_is_kept_does_harm() {
     assert!(counts.iter().all(|&count| count > 2), "{counts:?}");
 }
 
-/// Every whole number among a picture's settings, in turn and all at once, made as large as is allowed and larger.
+/// The settings with some of them replaced.
+fn with(usual: &Map<String, Value>, values: &[(&String, u64)]) -> String {
+    let mut figure = usual.clone();
+    figure.extend(values.iter().map(|&(name, value)| (name.clone(), value.into())));
+    Value::Object(figure).to_string()
+}
+
+/// Whether a picture takes its settings; sizes are looked at before the count of values is.
+fn is_allowed(settings: &str) -> bool {
+    let figure: Result<Figure, _> = serde_json::from_str(settings);
+    let table = figure.map(|figure| figure.table(&[0.0], "en"));
+    matches!(table, Ok(Ok(_) | Err(FigureError::Values { .. })))
+}
+
+/// The largest value that a setting may have beside the usual ones of the others.
+fn largest(usual: &Map<String, Value>, name: &String) -> u64 {
+    let (mut allowed, mut refused) = (usual[name].as_u64().unwrap(), (1 << 17) + 1);
+    while refused - allowed > 1 {
+        let middle = allowed.midpoint(refused);
+        match is_allowed(&with(usual, &[(name, middle)])) {
+            true => allowed = middle,
+            false => refused = middle,
+        }
+    }
+    allowed
+}
+
+/// Every whole number among a picture's settings, in turn, together with the length, and all at once, made as large
+/// as is allowed and larger.
 #[test]
 fn no_setting_makes_a_picture_too_large() {
     let _alone = ALONE.lock();
@@ -81,23 +120,30 @@ fn no_setting_makes_a_picture_too_large() {
         }
         let text = fs::read_to_string(&path).unwrap();
         let usual: Map<String, Value> = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-        let wholes: Vec<&String> = usual
-            .iter()
-            .filter(|(_, value)| value.is_u64())
-            .map(|(name, _)| name)
-            .collect();
-        let mut sets: Vec<Vec<&String>> = wholes.iter().map(|name| vec![*name]).collect();
-        sets.push(wholes);
+        let wholes = usual.iter().filter(|(_, value)| value.is_u64());
+        let wholes: Vec<(&String, u64)> = wholes.map(|(name, _)| (name, largest(&usual, name))).collect();
+        let mut sets: Vec<Vec<(&String, u64)>> = Vec::new();
+        let length = wholes.iter().find(|(name, _)| *name == "length");
+        for &one in &wholes {
+            sets.push(vec![one]);
+            // Tables and pictures grow with the length times another size.
+            sets.extend(
+                length
+                    .filter(|length| length.0 != one.0)
+                    .map(|&length| vec![length, one]),
+            );
+            sets.push(vec![(one.0, u64::MAX)]);
+        }
         for large in [1 << 17, u64::MAX] {
-            for names in &sets {
-                let mut figure = usual.clone();
-                figure.extend(names.iter().map(|name| ((*name).clone(), large.into())));
-                let text = Value::Object(figure).to_string();
-                println!("{text}");
-                within_time(&text, || targets::figure(&text));
-                count += 1;
-            }
+            sets.push(wholes.iter().map(|&(name, _)| (name, large)).collect());
+        }
+        sets.push(wholes);
+        for values in sets {
+            let settings = with(&usual, &values);
+            trying(settings.clone());
+            targets::figure(&settings);
+            count += 1;
         }
     }
-    assert!(count > 100, "{count}");
+    assert!(count > 200, "{count}");
 }

@@ -233,9 +233,12 @@ impl Profile {
 /// What a forward gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// Negative log likelihood of every target, in nats; `[windows][length]`.
+    /// Negative log likelihood of every target, in nats; `[windows][length]`, or empty with
+    /// [`no_losses`](Captures::no_losses).
     pub nll: Vec<f32>,
+    /// As it was asked for; `None` where it was [painted](Captures::painted) in place of it.
     pub attention: Option<Raster>,
+    /// As it was asked for; `None` where it was [painted](Captures::painted) in place of it.
     pub thumbnails: Option<Thumbnails>,
     pub profile: Option<Profile>,
 }
@@ -288,6 +291,16 @@ pub enum EngineError {
     FarInTraining,
     #[error("the GPU failed: {0}")]
     Gpu(String),
+    #[error("a picture of {width} × {height} pixels is not to be had; ask for 1 to {most} a side")]
+    PictureSize {
+        width: usize,
+        height: usize,
+        most: usize,
+    },
+    #[error("a scale of colours has {need} words, and this one {found}; take the one that the figures give")]
+    Scale { found: usize, need: usize },
+    #[error("pictures cannot be shown ({0}); ask for numbers")]
+    Shown(String),
     #[error("a helper of the CPU engine failed: {0}")]
     Helper(String),
 }

@@ -185,8 +185,9 @@ impl Engine {
 }
 
 impl Model {
-    /// Runs the batch: one loss a target that is [wanted](Batch::scoring), and what was asked to be captured of the
-    /// first window.
+    /// Runs the batch: one loss a target that is [wanted](Batch::scoring) (none at all with
+    /// [`no_losses`](Captures::no_losses)), and what was asked to be captured of the first window, as numbers or
+    /// [painted](Captures::painted).
     ///
     /// # Errors
     /// A token outside the vocabulary, a head that does not exist, a length that the encoding or the GPU

@@ -52,6 +52,10 @@ impl Chart for AlibiMatrices {
         (self.length, Some(self.trained_length))
     }
 
+    fn columns(&self) -> usize {
+        self.heads
+    }
+
     fn check(&self) -> Result<(), FigureError> {
         check_slopes(self.heads, &self.slopes)
     }

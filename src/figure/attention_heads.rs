@@ -34,7 +34,9 @@ pub struct AttentionHeads {
 pub(super) fn check_heads([layers, heads]: [usize; 2], [layer, head]: [usize; 2]) -> Result<(), FigureError> {
     size("number of layers", layers)?;
     size("number of heads", heads)?;
-    size("number of heads in all layers", layers.saturating_mul(heads))?;
+    // Each is a plot of its own; the largest models have as many.
+    let all = layers.saturating_mul(heads);
+    at_most("number of heads in all layers", all, 16_384, "from 1 to 16384")?;
     for (what, value, count) in [("layer", layer, layers), ("head", head, heads)] {
         if value >= count {
             return Err(FigureError::Setting {

@@ -247,8 +247,10 @@ pub(super) fn size(what: &'static str, value: usize) -> Result<(), FigureError> 
 /// # Errors
 /// A position beyond what a picture can show.
 pub(super) fn positions(query: usize, key: usize) -> Result<(), FigureError> {
-    size("query's position", query.max(1))?;
-    size("key's position", key.max(1))
+    for (what, position) in [("query's position", query), ("key's position", key)] {
+        at_most(what, position.max(1), SIZE_MAX, "from 0 to 131072")?;
+    }
+    Ok(())
 }
 
 /// # Errors

@@ -65,8 +65,9 @@ pub fn heat_px(figure_json: &str, style_json: &str) -> Result<usize, JsError> {
     Ok(crate::figure::heat_px(&figure, crate::json::read(style_json)?)?)
 }
 
-/// The scale of attention's weights, for an engine that paints them: weights and colours, as the engine's module
-/// takes them.
+/// The scale of attention's weights, for an engine that paints them, as the engine's module takes it:
+/// `[255 + 256 + 2]`, the weights (the bits of f32) at which the next colour begins, the colours `0xAABBGGRR`, that
+/// of masked cells, and that of what is not a number.
 ///
 /// # Errors
 /// JSON that is no style.

@@ -354,8 +354,8 @@ impl Laboratory {
     /// attention, every head's attention by distance and its entropy (`profile`), and thumbnails of every head of
     /// at most `thumbnail_side` cells (0 asks for none).
     ///
-    /// With a `scale` of colours (as `heat_scale` of the module that draws gives it) the one head and the
-    /// thumbnails are painted on the GPU, each raster `px[0]` and `px[1]` pixels a side, and given as bitmaps.
+    /// With a `scale` of colours (`[255 + 256 + 2]`, as `heat_scale` of the module that draws gives it; empty for
+    /// none) the one head and the thumbnails are painted on the GPU, each raster `px[0]` and `px[1]` pixels a side, and given as bitmaps.
     ///
     /// # Errors
     /// A change that the model does not have, a model or text that is not loaded, a text too short, or an

@@ -63,12 +63,15 @@ impl Pictures {
             let Model::Gpu(model) = model else {
                 return Ok((output, Vec::new()));
             };
-            let pictures = model.pictures().iter().enumerate();
-            let bitmaps = pictures.map(|(index, picture)| {
-                let side = picture.canvas().side;
-                Ok((side, self.show(device, index, picture)?))
-            });
-            return Ok((output, bitmaps.collect::<Result<_, EngineError>>()?));
+            let show = || {
+                let pictures = model.pictures().iter().enumerate();
+                let bitmaps = pictures.map(|(index, picture)| {
+                    let side = picture.canvas().side;
+                    Ok((side, self.show(device, index, picture)?))
+                });
+                bitmaps.collect()
+            };
+            return Ok((output, device.attempt(show, EngineError::Shown).await?));
         }
         // The CPU gives numbers.
         let _ = (engine, scale);
@@ -88,14 +91,19 @@ impl Pictures {
                 side: 40,
                 px: 32,
             };
-            let (picture, expected) = check::sample(device, &device.kernels(8), canvas)?;
-            let bitmap = self.show(device, 0, &picture)?;
-            // What the GPU has against it is told by then.
+            // A trial: what the GPU has against it leads to numbers, and the device stays in use.
+            let show = || {
+                let (picture, expected) = check::sample(device, &device.kernels(8), canvas)?;
+                let bitmap = self.show(device, 0, &picture)?;
+                Ok(Sample { bitmap, expected })
+            };
+            // What the GPU has against a trial leads to numbers, and must not end the device.
+            let sample = device.attempt(show, EngineError::Shown).await?;
             device.idle().await?;
-            return Ok(Sample { bitmap, expected });
+            return Ok(sample);
         }
         let _ = engine;
-        Err(EngineError::Gpu("there is none".into()))
+        Err(EngineError::Shown("there is no GPU".into()))
     }
 
     #[cfg(feature = "gpu")]

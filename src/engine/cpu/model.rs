@@ -49,8 +49,8 @@ impl Model {
         self.tables = None;
     }
 
-    /// Runs the batch: one loss a target (0 for one that is not [wanted](Batch::scoring)), and what was asked to be
-    /// captured of the first window.
+    /// Runs the batch: one loss a target (0 for one that is not [wanted](Batch::scoring); none at all with
+    /// [`no_losses`](Captures::no_losses)), and what was asked to be captured of the first window.
     ///
     /// # Errors
     /// A token outside the vocabulary, a head that does not exist, or a length that the encoding cannot

@@ -247,10 +247,10 @@ impl Device {
     /// Another count of words than a scale has.
     pub fn set_scale(&self, scale: &[u32]) -> Result<(), EngineError> {
         if scale.len() != SCALE_WORDS {
-            let found = scale.len();
-            return Err(EngineError::Gpu(format!(
-                "a scale has {SCALE_WORDS} words, and this one {found}"
-            )));
+            return Err(EngineError::Scale {
+                found: scale.len(),
+                need: SCALE_WORDS,
+            });
         }
         let bytes = bytemuck::cast_slice(scale);
         self.queue.write_buffer(self.scale(), 0, bytes);
@@ -260,6 +260,27 @@ impl Device {
     /// How many bytes came back from the GPU since the device was opened.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// Does something with the GPU, and waits for what that has against it (something invalid, or no memory
+    /// left). This is returned as `refused` has it, and the device is not held to have failed.
+    ///
+    /// # Errors
+    /// The GPU's, or else the work's own.
+    pub async fn attempt<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, EngineError>,
+        refused: fn(String) -> EngineError,
+    ) -> Result<T, EngineError> {
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let done = work();
+        // Both scopes are closed before anything is awaited, innermost first.
+        let (validation, memory) = (validation.pop(), memory.pop());
+        match (validation.await, memory.await) {
+            (None, None) => done,
+            (Some(error), _) | (None, Some(error)) => Err(refused(error.to_string())),
+        }
     }
 
     /// Waits until all that was submitted is done.

@@ -73,7 +73,8 @@ impl Model {
         self.plans.clear();
     }
 
-    /// Runs the batch: one loss a target, and what was asked to be captured of the first window.
+    /// Runs the batch: one loss a target (none with [`no_losses`](Captures::no_losses)), and what was asked to be
+    /// captured of the first window. What is [painted](Captures::painted) stands in [`pictures`](Self::pictures).
     ///
     /// # Errors
     /// As the CPU's [`forward`](crate::engine::cpu::Model::forward); besides, a length that is too long for
@@ -174,25 +175,17 @@ impl Model {
     /// that nobody looked at, the results would be silently wrong.
     async fn plan(&self, batch: &Batch, captures: &Captures) -> Result<Plan, EngineError> {
         let tables = TablesF32::new(&self.config, batch.length(), &self.weights)?;
-        let memory = self
-            .device
-            .device
-            .push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let validation = self.device.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let plan = Plan::new(
-            &self.device,
-            &self.kernels,
-            &self.config,
-            &self.uploaded,
-            &tables,
-            batch,
-            *captures,
-        );
-        // Both scopes are closed before anything is awaited, innermost first.
-        let (validation, memory) = (validation.pop(), memory.pop());
-        match (validation.await, memory.await) {
-            (None, None) => plan,
-            (Some(error), _) | (None, Some(error)) => Err(EngineError::Gpu(error.to_string())),
-        }
+        let plan = || {
+            Plan::new(
+                &self.device,
+                &self.kernels,
+                &self.config,
+                &self.uploaded,
+                &tables,
+                batch,
+                *captures,
+            )
+        };
+        self.device.attempt(plan, EngineError::Gpu).await
     }
 }

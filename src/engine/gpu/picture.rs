@@ -20,9 +20,11 @@ impl Picture {
         let [width, height] = canvas.size();
         let most = width.max(height);
         if most == 0 || most > SIDE_MAX_PX {
-            return Err(EngineError::Gpu(format!(
-                "a picture of {width} × {height} pixels is not to be had; ask for 1 to {SIDE_MAX_PX} a side"
-            )));
+            return Err(EngineError::PictureSize {
+                width,
+                height,
+                most: SIDE_MAX_PX,
+            });
         }
         let bytes = canvas.stride() as u64 * height as u64 * 4;
         Ok(Self {

@@ -12,7 +12,7 @@ pub struct Screen {
 }
 
 fn refused(error: impl std::fmt::Debug) -> EngineError {
-    EngineError::Gpu(format!("pictures cannot be shown ({error:?})"))
+    EngineError::Shown(format!("{error:?}"))
 }
 
 impl Screen {
