@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// The targets, as in fuzz/Cargo.toml.
 const TARGETS: [&str; 6] = ["checkpoint", "config", "tokenizer", "variant", "figure", "slopes"];
 
+/// How many inputs of each the usual test makes up: some seconds' worth.
+const BRIEF_RUNS: [usize; 6] = [100_000, 100_000, 100_000, 8_000, 700, 200];
+
 /// What cargo-fuzz gives rustc, without a sanitizer, which only a nightly compiler has: our code has no unsafe
 /// block to watch but one, and the targets watch the memory themselves.
 const RUSTFLAGS: [&str; 7] = [
@@ -47,7 +50,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
     let wanted =
         |name: &&str| arguments.targets.is_empty() || arguments.targets.iter().any(|one| one == name);
     let targets: Vec<&str> = TARGETS.into_iter().filter(wanted).collect();
-    fuzz(&targets, arguments.seconds)?;
+    at_length(&targets, arguments.seconds)?;
     if arguments.keep {
         for target in targets {
             keep(target)?;
@@ -56,48 +59,70 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Every target for a few seconds, from the corpus on.
+/// Every target for a few seconds, from the corpus on, with inputs that are the same each time.
 pub fn briefly() -> Result<()> {
-    at_length(5)
+    if !can_fuzz()? {
+        return Ok(());
+    }
+    for (target, runs) in TARGETS.into_iter().zip(BRIEF_RUNS) {
+        // What an earlier run found would lead to others.
+        let work = folder("brief").join(target);
+        let _ = fs::remove_dir_all(&work);
+        // libFuzzer counts those of the corpus too.
+        let runs = runs + fs::read_dir(corpus(target))?.count();
+        fuzz(target, &work, &["-seed=1".into(), format!("-runs={runs}")])?;
+    }
+    Ok(())
 }
 
 /// Every target for so many seconds each.
-pub fn at_length(seconds: u64) -> Result<()> {
-    fuzz(&TARGETS, seconds)
+pub fn all_at_length(seconds: u64) -> Result<()> {
+    at_length(&TARGETS, seconds)
 }
 
-fn fuzz(targets: &[&str], seconds: u64) -> Result<()> {
+fn at_length(targets: &[&str], seconds: u64) -> Result<()> {
+    if !can_fuzz()? {
+        return Ok(());
+    }
+    for target in targets {
+        fuzz(target, &folder(target), &[format!("-max_total_time={seconds}")])?;
+    }
+    Ok(())
+}
+
+/// Builds the fuzzers where they run.
+fn can_fuzz() -> Result<bool> {
     if !cfg!(target_os = "linux") {
         eprintln!(
             "libFuzzer is run on Linux only; here `cargo test --test hostile` goes through the corpus."
         );
-        return Ok(());
+        return Ok(false);
     }
     build()?;
-    for target in targets {
-        let (found, work) = (folder("found"), folder(target));
-        fs::create_dir_all(&found).with_context(|| format!("{} cannot be made", found.display()))?;
-        fs::create_dir_all(&work).with_context(|| format!("{} cannot be made", work.display()))?;
-        let mut fuzzer = fuzzer(target)?;
-        fuzzer
-            .arg(format!("-max_total_time={seconds}"))
-            .arg(format!(
-                "-dict={}",
-                root().join(format!("fuzz/dictionaries/{target}.dict")).display()
-            ))
-            .arg(format!("-artifact_prefix={}/{target}-", found.display()))
-            // A hang, a long text, and what is said of it: only how it ends.
-            .args([
-                "-timeout=20",
-                "-max_len=4096",
-                "-verbosity=0",
-                "-print_final_stats=1",
-            ])
-            .args([work, corpus(target)]);
-        run(&mut fuzzer)
-            .with_context(|| format!("{target}: the input that did it is in {}", found.display()))?;
+    Ok(true)
+}
+
+/// One target from its corpus on; what it finds goes to the folder `work`.
+fn fuzz(target: &str, work: &Path, limits: &[String]) -> Result<()> {
+    let found = folder("found");
+    for folder in [&found, work] {
+        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
-    Ok(())
+    let dictionary = root().join(format!("fuzz/dictionaries/{target}.dict"));
+    let mut fuzzer = fuzzer(target)?;
+    fuzzer
+        .args(limits)
+        .arg(format!("-dict={}", dictionary.display()))
+        .arg(format!("-artifact_prefix={}/{target}-", found.display()))
+        // A hang, a long text, and what is said of it: only how it ends.
+        .args([
+            "-timeout=20",
+            "-max_len=4096",
+            "-verbosity=0",
+            "-print_final_stats=1",
+        ])
+        .args([work, &corpus(target)]);
+    run(&mut fuzzer).with_context(|| format!("{target}: the input that did it is in {}", found.display()))
 }
 
 /// Merges what was found into the corpus. What is called seed-… stays whatever it reaches.
@@ -134,7 +159,13 @@ fn is_seed(path: &Path) -> bool {
 
 fn build() -> Result<()> {
     install::cpp_compiler()?;
-    let mut build = cargo(&["build", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
+    let mut build = cargo(&[
+        "build",
+        "--release",
+        "--locked",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+    ]);
     // With a target named, build scripts and macros are built without the flags.
     build
         .args(["--target", &host()?])

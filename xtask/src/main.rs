@@ -1,6 +1,7 @@
 //! The project's chores, run as `cargo xtask CHORE`.
 
 mod bench;
+mod compile;
 mod compress;
 mod document;
 mod fuzz;

@@ -24,7 +24,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
             "--verify",
         ]))
     });
-    report.part("fuzz", || fuzz::at_length(arguments.seconds));
+    report.part("fuzz", || fuzz::all_at_length(arguments.seconds));
     report.part("soak", || test::soak(30));
     report.finish()
 }

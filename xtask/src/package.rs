@@ -1,7 +1,7 @@
 //! Builds pkg/: what the page loads and what goes to npm.
 
-use crate::workspace::{cargo, command, output, root, target_folder};
-use crate::{compress, install, scripts, split};
+use crate::workspace::{command, output, root, target_folder};
+use crate::{compile, compress, install, scripts, split};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -156,35 +156,26 @@ pub fn build_checks(is_for_bench: bool) -> Result<()> {
         &[&ENGINE]
     };
     for module in modules {
-        make("out/checks", module, &["--features", "checks"], false)?;
+        make("out/checks", module, &["checks"], false)?;
     }
     Ok(())
 }
 
-/// Builds a module into a folder; says whether it was up to date.
+/// Builds a module, with more features, into a folder; says whether it was up to date.
 fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<bool> {
-    install::wasm_target()?;
-    let mut compile = cargo(&["rustc", "--package", "longview", "--lib", "--no-default-features"]);
-    compile
-        .args(["--profile", module.profile, "--features", module.features])
-        .args(["--target", "wasm32-unknown-unknown"])
-        .args(more)
-        .args(["--config", &without_paths()])
-        .arg("--")
-        .args(module.flags);
-    if !compile.status().context("cargo cannot be started")?.success() {
-        bail!("the library does not compile for the browser");
-    }
-    let compiled = target_folder()
-        .join("wasm32-unknown-unknown")
-        .join(module.profile)
-        .join("longview.wasm");
+    let name = format!("{}-{}", folder.replace('/', "-"), module.name);
+    let features = [&[module.features], more].concat();
+    let compiled = compile::compile(
+        &name,
+        &compile::Settings {
+            profile: module.profile,
+            features: &features,
+            flags: module.flags,
+        },
+    )?;
     let bytes = fs::read(&compiled).with_context(|| format!("{} cannot be read", compiled.display()))?;
 
-    let stamp_file =
-        target_folder()
-            .join("xtask")
-            .join(format!("{}-{}.stamp", folder.replace('/', "-"), module.name));
+    let stamp_file = target_folder().join("xtask").join(format!("{name}.stamp"));
     let stamp = stamp(&bytes, fast)?;
     let folder = root().join(folder);
     let files: Vec<PathBuf> = module.files().iter().map(|file| folder.join(file)).collect();
@@ -212,23 +203,6 @@ fn make(folder: &str, module: &Module, more: &[&str], fast: bool) -> Result<bool
             .with_context(|| format!("{} cannot be written", stamp_file.display()))?;
     }
     Ok(is_current)
-}
-
-/// Cargo's configuration that leaves this machine's folders out of the module's messages, where they are of
-/// no use to a reader and make it larger. It is added to the flags in .cargo/config.toml.
-fn without_paths() -> String {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| std::env::home_dir().map(|folder| folder.join(".cargo")));
-    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
-    let folders = registries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let flags: Vec<String> = folders
-        .map(|folder| format!("{:?}", format!("--remap-path-prefix={}=", folder.display())))
-        .collect();
-    format!("target.wasm32-unknown-unknown.rustflags=[{}]", flags.join(","))
 }
 
 /// Names everything the output depends on. Cargo.lock holds wasm-bindgen's version.

@@ -1,7 +1,7 @@
 //! The still pictures in www/pictures, which stand in for views whose program a browser refuses: made by the
 //! program `longview`, and compared with what it makes by the tests.
 
-use crate::workspace::{cargo, output, root, run, target_folder};
+use crate::workspace::{command, output, program, root};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,6 @@ pub struct Arguments {
 
 /// Writes the pictures, or compares them.
 pub fn run_all(arguments: &Arguments) -> Result<()> {
-    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
     if arguments.check {
         return check();
     }
@@ -50,7 +49,7 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
     make(&folder).map(|_| ())
 }
 
-/// Fails where a picture is not what the program, as it was built, makes.
+/// Fails where a picture is not what the program makes.
 pub fn check() -> Result<()> {
     let folder = root().join("out/pictures");
     fs::create_dir_all(&folder).context("out/pictures cannot be made")?;
@@ -68,11 +67,11 @@ pub fn check() -> Result<()> {
 }
 
 fn make(folder: &Path) -> Result<Vec<PathBuf>> {
-    let program = target_folder().join(format!("debug/longview{}", std::env::consts::EXE_SUFFIX));
+    let program = program()?;
     let mut made = Vec::new();
     for (name, figure) in PICTURES {
         let file = folder.join(format!("{name}.svg"));
-        let mut command = crate::workspace::command(&program, &["figure"]);
+        let mut command = command(&program, &["figure"]);
         output(command.args(figure).args(SIZE).arg("--output").arg(&file))?;
         made.push(file);
     }

@@ -1,7 +1,7 @@
 //! Every test, in the order in which a mistake shows soonest.
 
 use crate::serve::Site;
-use crate::workspace::{cargo, find_program, root, run};
+use crate::workspace::{cargo, find_program, program, root, run};
 use crate::{fuzz, habits, install, offline, package, pictures, scripts, site};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ const BROWSER_TESTS: &str = "tests/browser";
 
 #[derive(clap::Args, Default)]
 pub struct Arguments {
-    /// Only formatting, lints and native tests
+    /// Only what needs no browser: formatting, lints, native tests, fuzzers (they need a C++ compiler), the
+    /// scripts (they need Node), licences
     #[arg(long, conflicts_with = "browser")]
     native: bool,
     /// Only the package's build and the tests in a real browser
@@ -22,7 +23,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Browsers::Chromium, conflicts_with = "native")]
     browsers: Browsers,
     /// Only a long session in a real browser, with each engine, for so many minutes
-    #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "30", conflicts_with_all = ["native", "browser"])]
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "30", conflicts_with_all = ["native", "browser", "browsers"])]
     soak: Option<u32>,
     /// Given to Playwright, after `--`
     #[arg(last = true)]
@@ -70,8 +71,10 @@ pub fn run_all(arguments: &Arguments) -> Result<()> {
             report.part("types", habits::types);
             if let Some(minutes) = arguments.soak {
                 let variables = [("LONGVIEW_SOAK_MINUTES", minutes.to_string())];
-                report.part("soak", || browser(&["soak.spec.js".to_owned()], &variables));
+                let soak = [&["soak.spec.js".to_owned()], &arguments.playwright[..]].concat();
+                report.part("soak", || browser(&soak, &variables));
             } else if arguments.browsers != Browsers::Others {
+                report.part("still pictures", pictures::check);
                 report.part("browser tests", || browser(&arguments.playwright, &[]));
             }
             if with_others {
@@ -93,20 +96,17 @@ fn lint() -> Result<()> {
         "-D",
         "warnings",
     ]))?;
-    // As the browser's two modules are built.
-    for features in ["figures", "gpu,laboratory,checks"] {
-        run(&mut cargo(&[
-            "clippy",
-            "--target",
-            "wasm32-unknown-unknown",
-            "--lib",
-            "--no-default-features",
-            "--features",
-            features,
-            "--",
-            "-D",
-            "warnings",
-        ]))?;
+    // As the browser's three modules are built.
+    let modules: [(&str, &[&str]); 3] = [
+        ("figures", &[]),
+        ("gpu,laboratory,checks", &[]),
+        ("gpu,laboratory,checks", &["-Ctarget-feature=+relaxed-simd"]),
+    ];
+    for (features, flags) in modules {
+        run(cargo(&["clippy", "--target", "wasm32-unknown-unknown", "--lib"])
+            .args(["--no-default-features", "--features", features])
+            .args(["--", "-D", "warnings"])
+            .args(flags))?;
     }
     Ok(())
 }
@@ -123,40 +123,35 @@ fn native() -> Result<()> {
 /// Runs Playwright with these arguments and variables.
 fn browser(arguments: &[String], variables: &[(&str, String)]) -> Result<()> {
     let chromium = install::chromium()?;
-    install::npm_packages(BROWSER_TESTS)?;
+    let program = prepare()?;
     package::build_checks(false)?;
-    // What readers take away is tested as they have it.
     site::write(&root().join("out/site"))?;
-    let usual = offline::choose("usual", &scripts::model_names()?)?;
-    offline::write(&root().join("out/longview.html"), &usual)?;
-    // The tests compare the page's numbers with the native program's.
-    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
-    pictures::check()?;
     let site = Site::start(0)?;
     run(playwright(&["test"])
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .env("LONGVIEW_URL", &site.address)
         .env("LONGVIEW_CHROMIUM", chromium)
-        .env("LONGVIEW_PROGRAM", program()))
+        .env("LONGVIEW_PROGRAM", program))
+}
+
+/// What the tests of all browsers need: Playwright, the offline file (what readers take away is tested as they have
+/// it), and the native program, with whose numbers the page's are compared. Gives the program's path.
+fn prepare() -> Result<PathBuf> {
+    install::npm_packages(BROWSER_TESTS)?;
+    let usual = offline::choose("usual", &scripts::model_names()?)?;
+    offline::write(&root().join("out/longview.html"), &usual)?;
+    program()
 }
 
 /// The main path in Firefox and WebKit.
 fn other_browsers(arguments: &[String]) -> Result<()> {
     let browsers = install::other_browsers()?;
-    install::npm_packages(BROWSER_TESTS)?;
-    let usual = offline::choose("usual", &scripts::model_names()?)?;
-    offline::write(&root().join("out/longview.html"), &usual)?;
-    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
+    let program = prepare()?;
     run(playwright(&["test", "--config", "others.config.js"])
         .args(arguments)
         .envs(browsers)
-        .env("LONGVIEW_PROGRAM", program()))
-}
-
-/// The native program, as the tests run it.
-fn program() -> PathBuf {
-    crate::workspace::target_folder().join("debug/longview")
+        .env("LONGVIEW_PROGRAM", program))
 }
 
 /// Playwright's own command, without asking npx (which would go to the registry for a missing package).

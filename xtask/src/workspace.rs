@@ -19,6 +19,12 @@ pub fn target_folder() -> PathBuf {
     }
 }
 
+/// The program `longview` as the tests run it, built anew where it has changed.
+pub fn program() -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--package", "longview-cli"]))?;
+    Ok(target_folder().join(format!("debug/longview{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// A command that runs in the repository's root.
 pub fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
