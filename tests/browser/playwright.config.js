@@ -32,14 +32,18 @@ const chromium = (flags) => ({
   },
 });
 
+// A short soak is of the CPU's engine only; a long one, asked for, is of both.
+const onGpu = process.env.LONGVIEW_SOAK_MINUTES ? /(main-path|kernels|painting-fails|faults-gpu|soak)\.spec\.js/ : /(main-path|kernels|painting-fails|faults-gpu)\.spec\.js/;
+
 export default defineConfig({
   testDir: ".",
   outputDir: "../../out/browser",
   // The same pictures on every system: the font comes with the test.
   snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   reporter: [["list"]],
-  // One at a time: the tests measure what blocks the page.
-  workers: 1,
+  // Two files at a time, of which one may use the GPU that is a program on all cores. What blocks a page is measured
+  // with room for that.
+  workers: 2,
   forbidOnly: Boolean(process.env.CI),
   // On a busy machine Chromium's SwiftShader process was once seen to stop answering; a new browser is tried
   // once, and the report calls the test flaky.
@@ -48,8 +52,8 @@ export default defineConfig({
   timeout: 10 * 60_000,
   expect: { timeout: Number(process.env.LONGVIEW_EXPECT_MS ?? 5 * 60_000) },
   projects: [
-    { name: "webgpu", testMatch: /(main-path|kernels|painting-fails|faults-gpu|soak)\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
-    { name: "painting", testMatch: /painting\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium([...webgpu, ...composing]) } },
+    { name: "webgpu", workers: 1, testMatch: onGpu, use: { engine: "gpu", textCharacters: 3000, ...chromium(webgpu) } },
+    { name: "painting", workers: 1, testMatch: /painting\.spec\.js/, use: { engine: "gpu", textCharacters: 3000, ...chromium([...webgpu, ...composing]) } },
     { name: "cpu", testIgnore: /(kernels|painting|painting-fails|faults-gpu)\.spec\.js/, use: { engine: "cpu", ...chromium(withoutWebgpu) } },
   ],
 });
