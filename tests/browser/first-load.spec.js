@@ -4,8 +4,8 @@ import { expect, open, picture, test } from "./fixtures.js";
 // Without routes the browser loads as for a reader.
 test.use({ textCharacters: 0 });
 
-/** What may be sent until the first picture is there, compressed, everything counted; 3 % above what it is. */
-const BUDGET_BYTES = { en: 172_100, "zh-Hant": 188_300 };
+/** What may be sent until the first picture is there, compressed, everything counted; 2 % above what it is. */
+const BUDGET_BYTES = { en: 175_500, "zh-Hant": 192_000 };
 
 /** The view in which each encoding stands, and its first picture. */
 const FIRST = {
