@@ -118,11 +118,9 @@ for (const { name, value, says, becomes } of parameters) {
 
 test("a GPU that never answers leads to the CPU", async ({ page }) => {
   // The worker's navigator gets a GPU whose adapter is promised and never comes.
-  await page.route("**/pkg/worker.js", async (route) => {
-    const response = await route.fetch();
-    const silent = `Object.defineProperty(navigator, "gpu", { value: { requestAdapter: () => new Promise(() => {}) } });\n`;
-    await route.fulfill({ response, body: silent + (await response.text()) });
-  });
+  const silent = `Object.defineProperty(navigator, "gpu", { value: { requestAdapter: () => new Promise(() => {}) } });\n`;
+  const body = silent + readFileSync(join(root, "pkg/worker.js"), "utf8");
+  await page.route("**/pkg/worker.js", (route) => route.fulfill({ contentType: "text/javascript", body }));
   await page.clock.install();
   await open(page, start({ engine: "auto" }), "picture");
   // The minute begins when the worker looks for the GPU, which on a busy machine is a while after the first picture.
