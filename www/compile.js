@@ -1,5 +1,5 @@
-import { STALLED_MS, Told } from "./told.js";
-import { patiently } from "./patience.js";
+import { Stall } from "./stall.js";
+import { Told } from "./told.js";
 
 /**
  * A module of WebAssembly, from where it stands or from its bytes. A server that does not say what a file is only
@@ -10,26 +10,19 @@ import { patiently } from "./patience.js";
 export async function compile(source) {
   if (source instanceof Uint8Array) return WebAssembly.compile(source);
   const file = new URL(source).pathname.split("/").pop();
-  const stopper = new AbortController();
-  // Aborted, a module that is compiled as it comes tells only that it was.
-  let stalled = null;
-  const wait = () =>
-    patiently(STALLED_MS, () => {
-      stalled = new Told("problems.stalled", { file, seconds: STALLED_MS / 1000 }, `nothing came for ${STALLED_MS / 1000} seconds`);
-      stopper.abort(stalled);
-    });
-  let end = wait();
+  const stall = new Stall(file);
   try {
-    const response = await fetch(source, { signal: stopper.signal });
+    const response = await fetch(source, { signal: stall.signal });
     if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
     const type = response.headers.get("Content-Type") ?? "";
     if (type.startsWith("text/html")) throw new Told("problems.webPage", { file }, `the server sent a web page in the place of ${file}`);
-    follow(response.clone(), () => (end(), (end = wait())));
+    follow(response.clone(), () => stall.came());
     return type.startsWith("application/wasm") ? await WebAssembly.compileStreaming(response) : await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
-    throw stalled ?? error;
+    // Aborted, a module that is compiled as it comes tells only that it was.
+    throw stall.error ?? error;
   } finally {
-    end();
+    stall.end();
   }
 }
 

@@ -1,7 +1,7 @@
 // Downloads that say what went wrong. Errors carry the path of a sentence and its parts, so that each
 // reader is told in their language.
-import { patiently } from "./patience.js";
-import { STALLED_MS, Told } from "./told.js";
+import { Stall } from "./stall.js";
+import { Told } from "./told.js";
 
 /** The page's files are far smaller; more is a mistake, and would fill the memory. */
 const SIZE_BYTES_MAX = 8_000_000;
@@ -20,22 +20,28 @@ export const telling = (error) =>
  */
 export async function download(address) {
   const file = decodeURIComponent(new URL(address).pathname.split("/").pop());
+  const stall = new Stall(file);
+  return read(address, file, stall).finally(() => stall.end());
+}
+
+async function read(address, file, stall) {
   const fail = (reason) => {
     throw new Told("problems.download", { file, reason });
   };
   const tooLarge = (size) => {
     throw new Told("problems.tooLarge", { file, size: (size / 1e6).toFixed(1), limit: SIZE_BYTES_MAX / 1e6 });
   };
-  const stopper = new AbortController();
-  // The answer and each piece of it have that long.
-  const soon = (promise) => {
-    const end = patiently(STALLED_MS, () => stopper.abort(new Told("problems.stalled", { file, seconds: STALLED_MS / 1000 })));
-    return promise.catch((error) => {
-      if (error instanceof Told) throw error;
+  const soon = async (promise) => {
+    try {
+      const come = await promise;
+      stall.came();
+      return come;
+    } catch (error) {
+      if (stall.error) throw stall.error;
       return fail(error.message);
-    }).finally(end);
+    }
   };
-  const response = await soon(fetch(address, { signal: stopper.signal }));
+  const response = await soon(fetch(address, { signal: stall.signal }));
   if (!response.ok) fail(`${response.status} ${response.statusText || "error"}`);
   const announced = Number(response.headers.get("content-length"));
   if (announced > SIZE_BYTES_MAX) tooLarge(announced);

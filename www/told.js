@@ -1,8 +1,5 @@
 // Errors that readers are told in their language.
 
-/** A connection over which nothing has come for so long is given up. */
-export const STALLED_MS = 30_000;
-
 /** An error that is told by a sentence of the locale files; `message` is for logs. */
 export class Told extends Error {
   constructor(path, parts, message = `${path} ${JSON.stringify(parts)}`) {
