@@ -2,6 +2,9 @@
 //! tables are finite and of the right shape, and what the encodings promise of them. `invariances.rs` has what is
 //! special to rotary's scores, ALiBi and T5's buckets.
 
+mod common;
+
+use common::shape;
 use longview::encoding::{Encoding, EncodingError, NAMES, Positional, Shape, Table, Tables};
 use longview::model::{Init, Tensor, Weights};
 use proptest::prelude::*;
@@ -10,15 +13,6 @@ use proptest::prelude::*;
 const MILLION: usize = 1_000_001;
 /// Where a model of these tests was trained.
 const TRAINED: usize = 24;
-
-fn shape(length: usize, heads: usize, d_head: usize) -> Shape {
-    Shape {
-        length,
-        d_model: heads * d_head,
-        heads,
-        d_head,
-    }
-}
 
 /// An encoding with its trained tensors, which hold numbers of the size of trained ones.
 fn with_weights(name: &str, shape: &Shape) -> (Encoding, Weights) {

@@ -3,7 +3,10 @@
 
 #![allow(clippy::excessive_precision, clippy::unreadable_literal)]
 
-use longview::encoding::{Encoding, Pairing, Positional, Rotary, Shape, T5Bias};
+mod common;
+
+use common::shape;
+use longview::encoding::{Encoding, Pairing, Positional, Rotary, T5Bias};
 use longview::model::Weights;
 use proptest::prelude::*;
 
@@ -44,15 +47,6 @@ const MILLIONTH: [(f64, [[f64; 2]; 12]); 2] = [
         ],
     ),
 ];
-
-fn shape(length: usize, heads: usize, d_head: usize) -> Shape {
-    Shape {
-        length,
-        d_model: heads * d_head,
-        heads,
-        d_head,
-    }
-}
 
 #[test]
 fn rotary_is_exact_a_million_tokens_in() {

@@ -1,20 +1,14 @@
 //! The encodings that came after the first six: xPos, Sandwich and randomized positions against their papers'
 //! formulas; and every encoding's tables at many sizes.
 
+mod common;
+
+use common::shape;
 use longview::encoding::{
     Encoding, Learned, NAMES, PastEnd, Positional, Randomized, Rotation, Sandwich, Shape, Table, Tables, Xpos,
 };
 use longview::model::{Init, Tensor, Weights};
 use proptest::prelude::*;
-
-fn shape(length: usize, heads: usize, d_head: usize) -> Shape {
-    Shape {
-        length,
-        d_model: heads * d_head,
-        heads,
-        d_head,
-    }
-}
 
 /// What the pair c contributes to the score of queries and keys that are (1, 0) there, and its other part.
 fn pair_score(rotation: &Rotation, query: usize, key: usize, pair: usize) -> [f64; 2] {

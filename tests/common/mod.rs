@@ -8,9 +8,20 @@ pub mod gpu;
 
 pub use golden_models::{GoldenAttention, GoldenModel, GoldenSequence, golden_model, golden_models};
 
+use longview::encoding::Shape;
 use longview::model::{Tensor, Weights};
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// The sizes of a model whose heads fill its width.
+pub fn shape(length: usize, heads: usize, d_head: usize) -> Shape {
+    Shape {
+        length,
+        d_model: heads * d_head,
+        heads,
+        d_head,
+    }
+}
 
 /// The bytes of a file in `tests/golden`.
 pub fn golden_bytes(name: &str) -> Vec<u8> {
