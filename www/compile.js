@@ -1,5 +1,5 @@
 import { Stall } from "./stall.js";
-import { Told } from "./told.js";
+import { reason, Told } from "./told.js";
 
 /**
  * A module of WebAssembly, from where it stands or from its bytes. A server that does not say what a file is only
@@ -41,10 +41,10 @@ async function follow(response, came) {
  * @param {Error} error
  */
 export function whyNot(error) {
-  const reason = String(error?.message ?? error).replace(/\.$/, "");
   if (error instanceof Told) return error.told;
+  const why = reason(error);
   // A refused connection names the policy too.
-  const isPolicy = /wasm|unsafe-eval/i.test(reason) && /content security policy|\bCSP\b|unsafe-eval/i.test(reason);
+  const isPolicy = /wasm|unsafe-eval/i.test(why) && /content security policy|\bCSP\b|unsafe-eval/i.test(why);
   const isRefused = typeof WebAssembly === "undefined" || error instanceof WebAssembly.CompileError || error instanceof WebAssembly.LinkError;
-  return { path: isPolicy ? "problems.wasmPolicy" : isRefused ? "problems.wasm" : "problems.program", parts: { reason } };
+  return { path: isPolicy ? "problems.wasmPolicy" : isRefused ? "problems.wasm" : "problems.program", parts: { reason: why } };
 }

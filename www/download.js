@@ -1,7 +1,7 @@
 // Downloads that say what went wrong. Errors carry the path of a sentence and its parts, so that each
 // reader is told in their language.
 import { Stall } from "./stall.js";
-import { Told } from "./told.js";
+import { reason, Told } from "./told.js";
 
 /** The page's files are far smaller; more is a mistake, and would fill the memory. */
 const SIZE_BYTES_MAX = 8_000_000;
@@ -11,7 +11,7 @@ const WEB_PAGE = /^\s*<(!doctype|html)/i;
 
 /** What to tell of any error. */
 export const telling = (error) =>
-  error?.told ?? { path: "problems.other", parts: { reason: String(error?.message ?? error).replace(/\.$/, "") } };
+  error?.told ?? { path: "problems.other", parts: { reason: reason(error) } };
 
 /**
  * The bytes of a file.

@@ -1,5 +1,6 @@
 // A GPU that fails while it runs the models. All that was measured stays: it goes on with a new device, and where
 // that one fails too, with the CPU.
+import { reason } from "./told.js";
 
 /** How the library's errors of a GPU begin. */
 const GPU_FAILED = "the GPU failed: ";
@@ -8,10 +9,8 @@ const RENEWALS_MAX = 1;
 /** A browser whose GPU process has ended needs a moment to start another. */
 const PAUSE_MS = 500;
 
-const textOf = (error) => String(error?.message ?? error);
-
 /** Whether an error is a GPU's. */
-export const isGpuFailure = (error) => textOf(error).startsWith(GPU_FAILED);
+export const isGpuFailure = (error) => reason(error).startsWith(GPU_FAILED);
 
 export class GpuLoss {
   /** @param {() => void} wake is called when one is noticed while nothing runs */
@@ -23,7 +22,7 @@ export class GpuLoss {
   }
 
   note(error) {
-    this.cause = textOf(error).replace(GPU_FAILED, "").replace(/\.$/, "");
+    this.cause = reason(error).replace(GPU_FAILED, "");
     this.wake();
   }
 

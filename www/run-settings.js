@@ -25,6 +25,12 @@ export function settingsOf({ text, max, windows, stride }, isOnCpu) {
   return settings;
 }
 
+/** A variant with what the reader has chosen for positions past a learned table. */
+export function withPast(name, past) {
+  const isMore = past && past !== "undefined" && /^learned\b/.test(name);
+  return isMore ? `${name}${name.includes("?") ? "&" : "?"}past=${past}` : name;
+}
+
 /** What cleaning writes in ASCII; the rest of what is not ASCII it drops. */
 const KEPT = /[^\x00-\x7f“”‘’—]/gu;
 

@@ -7,3 +7,6 @@ export class Told extends Error {
     this.told = { path, parts };
   }
 }
+
+/** What an error says, as part of a sentence. */
+export const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");

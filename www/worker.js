@@ -1,16 +1,17 @@
 // The engine's worker: loads the module, fetches what it needs, and shares its time out among what the views
 // want. What a reader looks at (weights, attention) goes before the measurement; between two steps messages
 // come through.
+import { AttentionWorker } from "./attention-worker.js";
 import { BoardWorker } from "./board-worker.js";
 import init, { Laboratory } from "../pkg/engine.js";
 import { telling } from "./download.js";
-import { Told } from "./told.js";
+import { reason, Told } from "./told.js";
 import { compile } from "./compile.js";
 import { hasRelaxedSimd } from "./simd.js";
 import { Files } from "./files.js";
 import { GpuLoss, isGpuFailure } from "./gpu-loss.js";
 import { Helpers, coresUsed, help } from "./helpers.js";
-import { ownText, settingsOf } from "./run-settings.js";
+import { ownText, settingsOf, withPast } from "./run-settings.js";
 
 /** Runs that nobody wants any more are kept, for who comes back; so many in all. */
 const RUNS_KEPT = 12;
@@ -49,7 +50,7 @@ let hasAskedForHelp = false;
 let memory;
 let isAskedForHeld = false;
 const board = new BoardWorker({ post, load, takeText, models, texts, failed, hashes: () => files.hashes() });
-const reason = (error) => String(error?.message ?? error).replace(/\.$/, "");
+const attention = new AttentionWorker({ post, texts });
 
 self.addEventListener("message", ({ data }) => {
   switch (data.kind) {
@@ -144,6 +145,7 @@ async function start(engine) {
     post({ kind: "loaded-module" });
     laboratory = await Laboratory.start(engine, helpers);
     board.begin(laboratory);
+    attention.begin(laboratory);
     loss.watch(laboratory);
     tellVerdict();
   } catch (error) {
@@ -163,6 +165,7 @@ async function compileEngine() {
 function tellVerdict() {
   const verdict = JSON.parse(laboratory.verdict());
   isOnCpu = verdict.engine === "cpu";
+  attention.isOnCpu = isOnCpu;
   post({ kind: "verdict", verdict });
 }
 
@@ -179,8 +182,7 @@ async function goOn() {
   post({ kind: "starting" });
   const { isBack, cause } = await loss.renew(laboratory, choice, helpers);
   board.isCalibrated = false;
-  // One that painted is looked at again; one whose first picture ended it is not asked for another.
-  if (paints) paints = null;
+  attention.beginAgain();
   tellVerdict();
   post({ kind: "problem", key: "engine", path: isBack ? "problems.gpuAgain" : "problems.gpuLost", parts: { reason: cause } });
   return true;
@@ -209,7 +211,10 @@ async function work() {
     if (failed.has(model) || failed.has(want.text)) continue;
     if (!texts.has(want.text)) return takeText(want.text);
     if (!models.has(model)) return load(model);
-    return attend(id, want);
+    await attention.answer(want);
+    // Another may be wanted in its place by now.
+    if (wants.get(id) === want) wants.delete(id);
+    return true;
   }
   for (const [id, want] of wanted("position")) {
     wants.delete(id);
@@ -288,12 +293,6 @@ async function takeText(name) {
   return true;
 }
 
-/** A variant with what the reader has chosen for positions past a learned table. */
-function variant(name, past) {
-  const isMore = past && past !== "undefined" && /^learned\b/.test(name);
-  return isMore ? `${name}${name.includes("?") ? "&" : "?"}past=${past}` : name;
-}
-
 function plan({ run, text, past, max, windows, stride }) {
   forgetRuns();
   const tokens = texts.get(text);
@@ -341,78 +340,8 @@ async function load(name) {
   return true;
 }
 
-/** Whether the GPU's pictures can be shown; null where that was not tried yet. */
-let paints = null;
-
-/** Paints a picture that is known, and looks at it: some browsers show a black one, and say nothing. */
-async function canPaint() {
-  if (isOnCpu || paints !== null) return paints;
-  post({ kind: "painting", state: "tried" });
-  try {
-    const sample = await laboratory.sample();
-    const { bitmap } = sample;
-    const expected = sample.expected();
-    sample.free();
-    const { width, height } = bitmap;
-    const context = new OffscreenCanvas(width, height).getContext("2d");
-    context.drawImage(bitmap, 0, 0);
-    bitmap.close();
-    paints = context.getImageData(0, 0, width, height).data.every((value, at) => Math.abs(value - expected[at]) <= 1);
-  } catch {
-    paints = false;
-  }
-  post({ kind: "painting", state: paints ? "works" : "failed" });
-  return paints;
-}
-
-/** Attention as pictures where they can be had, else as numbers. */
-async function capture({ kind, variant: name, text, past, length, layer, head, thumbnails, picture }) {
-  const take = ({ px, scale }) =>
-    laboratory.attention(variant(name, past), text, length, layer, head, thumbnails ?? 0, kind === "attention", Uint32Array.from(px), Uint32Array.from(scale));
-  if (picture && (await canPaint())) {
-    try {
-      return await take(picture);
-    } catch {
-      // More pixels than this GPU has room for, perhaps. What else is wrong shows without them, too.
-    }
-  }
-  return take({ px: [], scale: [] });
-}
-
-/** The tokens that a picture's readers are told, the last asked for. */
-const written = { of: "", words: [] };
-function wordsOf(text, length) {
-  const of = `${texts.get(text)} ${length} ${text}`;
-  if (written.of !== of) Object.assign(written, { of, words: JSON.parse(laboratory.words(text, length)) });
-  return written.words;
-}
-
-async function attend(id, want) {
-  // The side that was asked for has the name of what is answered.
-  const { kind, slot, text, length, picture, thumbnails: _, ...rest } = want;
-  try {
-    const captured = await capture(want);
-    const bitmaps = captured.bitmaps();
-    const rasters = bitmaps.length ? {} : { raster: captured.raster(), thumbnails: captured.thumbnails() };
-    const answer = { ...rest, kind, slot, text, length, bitmaps, ...rasters, bytesRead: laboratory.bytes_read() };
-    if (kind === "attention") {
-      Object.assign(answer, { side: captured.side, smallSide: captured.thumbnail_side, profile: captured.profile(), entropy: captured.entropy(), words: wordsOf(text, length) });
-    }
-    captured.free();
-    const arrays = [answer.raster, answer.thumbnails, answer.profile, answer.entropy].filter(Boolean);
-    post(answer, [...bitmaps, ...arrays.map(({ buffer }) => buffer)]);
-  } catch (error) {
-    // It is asked again of what comes after the GPU.
-    if (isGpuFailure(error)) throw error;
-    post({ kind: "problem", key: `attention-${slot}`, path: "problems.attention", parts: { reason: reason(error) } });
-  }
-  // Another may be wanted in its place by now.
-  if (wants.get(id) === want) wants.delete(id);
-  return true;
-}
-
 /** What of a model is measured in a run. */
-const variantOf = (run, model) => variant(model, plans.get(run)?.past);
+const variantOf = (run, model) => withPast(model, plans.get(run)?.past);
 
 async function listClaims() {
   if ((await board.list()) === "told") for (const [other, { kind }] of [...wants]) if (kind === "claims") wants.delete(other);

@@ -54,6 +54,9 @@ struct Arguments {
     /// Train nothing: measure the models that are there again, and compare with the manifest
     #[arg(long, conflicts_with_all = ["quick", "again", "until", "prepare"])]
     verify: bool,
+    /// With --verify, write what was measured to the manifest
+    #[arg(long, requires = "verify")]
+    write: bool,
     /// With --verify, only these lengths of the manifest's
     #[arg(long, value_delimiter = ',', requires = "verify")]
     lengths: Vec<usize>,
@@ -78,6 +81,7 @@ fn main() -> Result<()> {
             &arguments.only,
             &arguments.lengths,
             &tokens.held_out,
+            arguments.write,
         );
     }
     let json = bpe

@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// The manifest's file.
-const FILE: &str = "manifest.json";
+pub const FILE: &str = "manifest.json";
 
 /// Writes `manifest.json` anew from the checkpoints that lie in `out`, in the order of `models`: size, hash,
 /// what the model is, and its losses. `trained` is the name of the model that was just trained, and the
-/// seconds that took; of the others what the old manifest says of that is kept.
+/// seconds that took; of the others what the old manifest says of that is kept, and of the losses of all whose file
+/// is the same.
 ///
 /// # Errors
 /// A checkpoint that cannot be read, or a manifest that cannot be written.
@@ -55,11 +56,19 @@ pub fn write(out: &Path, models: &[Model], trained: Option<(&str, f64)>) -> Resu
             "seed": record["recipe"]["seed"],
             "steps": record["recipe"]["steps"],
             "final_training_loss": record["final_training_loss"],
-            "held_out": record["held_out"],
+            "held_out": known.map_or(&record["held_out"], |entry| &entry["held_out"]),
             "seconds": seconds,
         }));
     }
+    write_list(out, &list)
+}
+
+/// Writes the manifest of these entries to the folder `out`.
+pub(crate) fn write_list(out: &Path, list: &[Value]) -> Result<()> {
     // One line a model: readable, and a change is seen as one.
     let lines: Vec<String> = list.iter().map(Value::to_string).collect();
-    write_whole(&path, format!("[\n{}\n]\n", lines.join(",\n")).as_bytes())
+    write_whole(
+        &out.join(FILE),
+        format!("[\n{}\n]\n", lines.join(",\n")).as_bytes(),
+    )
 }

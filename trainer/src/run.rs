@@ -133,7 +133,9 @@ pub fn complete(recipe: &Recipe, name: &str, tokens: &Tokens, out: &Path) -> Res
     let state_path = out.join(format!("{name}.state"));
     let state = train(recipe, name, &tokens.training, &state_path, recipe.steps)?;
     let lengths: Vec<usize> = (4..=11).map(|power| 1 << power).collect();
-    let held_out = held_out(&recipe.config, &state.weights, &tokens.held_out, &lengths)?;
+    // As the file will have them.
+    let weights = rounded(&recipe.config, state.weights)?;
+    let held_out = held_out(&recipe.config, &weights, &tokens.held_out, &lengths)?;
     for point in &held_out {
         eprintln!(
             "{name}: held-out perplexity at {:5}: {:.2}",
@@ -159,12 +161,22 @@ pub fn complete(recipe: &Recipe, name: &str, tokens: &Tokens, out: &Path) -> Res
     )?;
     let checkpoint = Checkpoint {
         config: recipe.config.clone(),
-        weights: state.weights,
+        weights,
         record,
     };
     write_whole(&path, &checkpoint.to_bytes()?)?;
     std::fs::remove_file(&state_path)?;
     Ok(path)
+}
+
+/// The weights as they are read from a file that has them in f16.
+fn rounded(config: &Config, weights: Weights) -> Result<Weights> {
+    let checkpoint = Checkpoint {
+        config: config.clone(),
+        weights,
+        record: json!({}),
+    };
+    Ok(Checkpoint::from_bytes(&checkpoint.to_bytes()?)?.weights)
 }
 
 /// The log beside a checkpoint: the loss of every step, and the held-out perplexities.

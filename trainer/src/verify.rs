@@ -1,31 +1,38 @@
-//! Whether the checkpoints in a folder are what its manifest says: their bytes, and their perplexities.
+//! Whether the checkpoints in a folder are what its manifest says: their bytes, and their perplexities. Those of the
+//! manifest are of the files, whose weights are in f16; a checkpoint's record, and the log beside it, may have been
+//! written before the weights were rounded.
 
-use crate::evaluate::held_out;
+use crate::evaluate::{HeldOut, held_out};
+use crate::manifest;
 use anyhow::{Context, Result, ensure};
 use longview::model::Checkpoint;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// The manifest has what the weights gave as they were trained, in f32; the file has them in f16.
+/// Processors and threads add up in different orders.
 const DIFFERENCE_MAX: f64 = 1e-4;
 
 /// Measures every model of the manifest in `out` again (of those named, where some are), at the lengths that the
-/// manifest has, on the held-out tokens; says the largest difference of each.
+/// manifest has, on the held-out tokens; says the largest difference of each. With `write` the manifest gets what was
+/// measured in place of what it says.
 ///
 /// # Errors
-/// A file with another size or hash, or a perplexity that differs by more than one in ten thousand.
-pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32]) -> Result<()> {
-    let path = out.join("manifest.json");
+/// A file with another size or hash, or, where nothing is to be written, a perplexity that differs by more than one in
+/// ten thousand.
+pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32], write: bool) -> Result<()> {
+    let path = out.join(manifest::FILE);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let list: Vec<Value> = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+    let mut list: Vec<Value> = serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
     let mut worst = (0.0_f64, String::new());
     let mut wrong = Vec::new();
-    for entry in &list {
+    for index in 0..list.len() {
+        let entry = &list[index];
         let name = entry["name"]
             .as_str()
-            .context("a model in the manifest has no name")?;
-        if !only.is_empty() && !only.iter().any(|one| one == name) {
+            .context("a model in the manifest has no name")?
+            .to_string();
+        if !only.is_empty() && !only.contains(&name) {
             continue;
         }
         let file = out.join(format!("{name}.safetensors"));
@@ -72,12 +79,27 @@ pub fn verify(out: &Path, only: &[String], lengths: &[usize], tokens: &[u32]) ->
         if largest.0.total_cmp(&DIFFERENCE_MAX).is_gt() {
             wrong.push(name);
         }
+        if write {
+            write_found(&mut list[index], &found);
+            // Each as it comes: what was measured is not lost where the next is interrupted.
+            manifest::write_list(out, &list)?;
+        }
     }
     println!("largest difference: {:.2e}, {}", worst.0, worst.1);
     ensure!(
-        wrong.is_empty(),
+        write || wrong.is_empty(),
         "perplexities differ from the manifest's by more than {DIFFERENCE_MAX}: {}",
         wrong.join(", ")
     );
     Ok(())
+}
+
+/// Puts what was measured of a model in the place of what its entry says.
+fn write_found(entry: &mut Value, found: &[HeldOut]) {
+    for point in entry["held_out"].as_array_mut().into_iter().flatten() {
+        let same = |one: &&HeldOut| point["length"].as_u64() == Some(one.length as u64);
+        if let Some(one) = found.iter().find(same) {
+            point["perplexity"] = one.perplexity.into();
+        }
+    }
 }
