@@ -3,9 +3,10 @@
 //!
 //! The worker calls one method at a time and waits for it; errors cross as messages.
 
+use super::captured::Captured;
 use super::helpers::Helpers;
 use super::pictures::{Pictures, Sample};
-use crate::engine::{Captures, Choice, Engine, HeadId, Output, Painted, Verdict};
+use crate::engine::{Captures, Choice, Engine, HeadId, Painted, Verdict};
 use crate::experiment::board::{Board, Options, engine_name, fingerprint};
 use crate::experiment::{Models, RunSettings, Runs};
 use crate::json;
@@ -13,7 +14,6 @@ use crate::model::{Checkpoint, Tokenizer};
 use serde_json::json;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::ImageBitmap;
 
 /// An engine with models, texts and what was measured so far.
 #[wasm_bindgen]
@@ -26,62 +26,6 @@ pub struct Laboratory {
     /// The claims and what was measured for them.
     pub(super) board: Board,
     pictures: Pictures,
-}
-
-/// What was captured of one window; each array is handed over once.
-#[wasm_bindgen]
-pub struct Captured {
-    output: Output,
-    /// Of the one head, then of all; or none, and the numbers in their place.
-    bitmaps: Vec<ImageBitmap>,
-    /// Cells along a side of a raster of each.
-    sides: Vec<usize>,
-}
-
-#[wasm_bindgen]
-impl Captured {
-    /// Cells along a side of the raster.
-    #[wasm_bindgen(getter)]
-    pub fn side(&self) -> usize {
-        let read = self.output.attention.as_ref().map(|raster| raster.side);
-        read.or(self.sides.first().copied()).unwrap_or(0)
-    }
-
-    /// The pictures in place of raster and thumbnails, where they were to be painted and could be.
-    pub fn bitmaps(&mut self) -> Vec<ImageBitmap> {
-        std::mem::take(&mut self.bitmaps)
-    }
-
-    /// `[side][side]`: query, key.
-    pub fn raster(&mut self) -> Vec<f32> {
-        let raster = self.output.attention.as_mut();
-        raster.map_or(Vec::new(), |raster| std::mem::take(&mut raster.data))
-    }
-
-    /// `[layers][heads][length]`: mean attention by distance.
-    pub fn profile(&mut self) -> Vec<f32> {
-        let profile = self.output.profile.as_mut();
-        profile.map_or(Vec::new(), |profile| std::mem::take(&mut profile.data))
-    }
-
-    /// `[layers][heads]`, in nats: the mean entropy of the rows of attention.
-    pub fn entropy(&mut self) -> Vec<f32> {
-        let profile = self.output.profile.as_mut();
-        profile.map_or(Vec::new(), |profile| std::mem::take(&mut profile.entropy))
-    }
-
-    /// Cells along a side of a thumbnail; 0 where none were asked for.
-    #[wasm_bindgen(getter)]
-    pub fn thumbnail_side(&self) -> usize {
-        let read = self.output.thumbnails.as_ref().map(|all| all.side);
-        read.or(self.sides.get(1).copied()).unwrap_or(0)
-    }
-
-    /// `[layers][heads][side][side]`: query, key.
-    pub fn thumbnails(&mut self) -> Vec<f32> {
-        let thumbnails = self.output.thumbnails.as_mut();
-        thumbnails.map_or(Vec::new(), |all| std::mem::take(&mut all.data))
-    }
 }
 
 pub(super) fn error(message: impl ToString) -> JsError {
@@ -143,7 +87,8 @@ impl Laboratory {
         Ok(())
     }
 
-    /// A promise that is kept when the GPU fails, with the error's text, or without when the GPU was let go; nothing where there is none, or where it was asked for before.
+    /// A promise that is kept when the GPU fails, with the error's text, or without when the GPU was let go; nothing
+    /// where there is none, or where it was asked for before.
     pub fn failure(&self) -> Option<js_sys::Promise> {
         #[cfg(feature = "gpu")]
         if let Engine::Gpu(device) = &self.engine {
@@ -355,7 +300,8 @@ impl Laboratory {
     /// at most `thumbnail_side` cells (0 asks for none).
     ///
     /// With a `scale` of colours (`[255 + 256 + 2]`, as `heat_scale` of the module that draws gives it; empty for
-    /// none) the one head and the thumbnails are painted on the GPU, each raster `px[0]` and `px[1]` pixels a side, and given as bitmaps.
+    /// none) the one head and the thumbnails are painted on the GPU, each raster `px[0]` and `px[1]` pixels a side, and
+    /// given as bitmaps.
     ///
     /// # Errors
     /// A change that the model does not have, a model or text that is not loaded, a text too short, or an

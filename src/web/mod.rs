@@ -4,6 +4,8 @@
 mod bench;
 #[cfg(feature = "laboratory")]
 mod board;
+#[cfg(feature = "laboratory")]
+mod captured;
 #[cfg(all(feature = "checks", feature = "gpu"))]
 mod check;
 #[cfg(feature = "figures")]

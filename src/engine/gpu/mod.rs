@@ -7,6 +7,7 @@
 #![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
 
 mod buffer;
+mod buffers;
 mod captures;
 pub mod check;
 mod choose;
