@@ -76,6 +76,8 @@ struct Measured {
     curve: Curve,
     /// How many steps are done.
     done: usize,
+    /// The points as the last whole round left them.
+    settled: Vec<Point>,
 }
 
 /// Why a run cannot be had.
@@ -252,7 +254,12 @@ impl Runs {
             } else {
                 Curve::default()
             };
-            run.measured.push((model.into(), Measured { curve, done: 0 }));
+            let new = Measured {
+                curve,
+                done: 0,
+                settled: Vec::new(),
+            };
+            run.measured.push((model.into(), new));
             run.measured.len() - 1
         });
         let measured = &mut run.measured[place].1;
@@ -261,14 +268,24 @@ impl Runs {
                 measured.curve.add(step, nll);
             }
             measured.done += 1;
+            let next = run.steps.get(measured.done);
+            if next.is_none_or(|next| next.round != step.round) {
+                measured.settled = measured.curve.points();
+            }
         }
         Ok(())
     }
 
-    /// The points of a model so far, by length; none in a run that is not open.
+    /// The points of a model, by length; none in a run that is not open. In the first round each comes as it is
+    /// measured; from then on they are those of the last whole round: were some of a later one, they would stand for
+    /// other tokens than their neighbours, and a curve would bend where the text is harder.
     pub fn points(&self, key: &str, model: &str) -> Vec<Point> {
-        let curve = self.curve(key, model);
-        curve.map_or(Vec::new(), Curve::points)
+        let run = find(&self.runs, key);
+        match run.and_then(|run| find(&run.measured, model)) {
+            Some(measured) if measured.settled.is_empty() => measured.curve.points(),
+            Some(measured) => measured.settled.clone(),
+            None => Vec::new(),
+        }
     }
 
     /// The mean loss by position of a model at a length, in nats, `[T]`; empty where it was not measured.

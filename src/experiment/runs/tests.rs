@@ -76,6 +76,29 @@ fn runs_and_models_do_not_touch_each_other() {
 }
 
 #[test]
+fn after_the_first_round_all_points_stand_for_the_same_tokens() {
+    let mut runs = two_runs();
+    // Every block of the text is harder than the one before; a round is a step at 16 and one at 32 tokens.
+    let mut seen = Vec::new();
+    for done in 0..6 {
+        step(&mut runs, "short", "x", (done / 2) as f32);
+        let points = runs.points("short", "x");
+        seen.push(points.iter().map(|point| point.tokens).collect::<Vec<_>>());
+        let first = points[0].perplexity;
+        assert!(points.iter().all(|point| point.perplexity == first), "{points:?}");
+    }
+    let rounds = [
+        &[1024][..],
+        &[1024; 2],
+        &[1024; 2],
+        &[2048; 2],
+        &[2048; 2],
+        &[3072; 2],
+    ];
+    assert_eq!(seen, rounds);
+}
+
+#[test]
 fn a_step_takes_the_windows_of_its_own_text() {
     let runs = two_runs();
     for (key, token) in [("short", 0), ("long", 1)] {
