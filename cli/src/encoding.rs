@@ -190,7 +190,8 @@ impl EncodingArguments {
                 take(&["--slopes"]);
                 alibi.slopes.clone_from(&self.slopes);
             }
-            Encoding::None(_) | Encoding::Learned(_) | Encoding::Kerple(_) => {}
+            // Without options of its own.
+            _ => {}
         }
         if let Some(option) = rest.first() {
             bail!("{option} means nothing for {}; leave it out", encoding.title());

@@ -187,6 +187,9 @@ fn report(encoding: Encoding, shape: &Shape, weights: &Weights) -> Result<Report
         Encoding::Learned(_) | Encoding::Sinusoidal(_) => shape.d_model,
         Encoding::Rotary(_) | Encoding::Xpos(_) | Encoding::Randomized(_) => shape.d_head,
         Encoding::T5Bias(_) | Encoding::Alibi(_) | Encoding::Kerple(_) | Encoding::Sandwich(_) => shape.heads,
+        // What is not named here may be as wide as any.
+        #[allow(unreachable_patterns)]
+        _ => shape.d_model.max(shape.d_head).max(shape.heads),
     };
     let values = width.saturating_mul(shape.length);
     ensure!(

@@ -176,10 +176,15 @@ mod tests {
                 let colour = encoding_colour(name, theme);
                 assert!(
                     contrast(colour, paper) >= 4.5,
-                    "{name} {theme:?} {}",
+                    "the colour of {name} is too near to the paper ({theme:?}, a contrast of {}, 4.5 is needed): \
+                     change it in encoding_colour in src/figure/colour.rs",
                     contrast(colour, paper)
                 );
-                assert!(!seen.contains(&colour), "{name} shares its colour");
+                assert!(
+                    !seen.contains(&colour),
+                    "the encoding {name} has another's colour: give it one of its own, for light and dark, in \
+                     encoding_colour in src/figure/colour.rs"
+                );
                 seen.push(colour);
             }
         }

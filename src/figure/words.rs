@@ -104,6 +104,23 @@ impl Words {
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::*;
+    use crate::encoding::NAMES;
+
+    #[test]
+    fn every_encoding_has_its_name_in_every_language() {
+        for locale in locales() {
+            let words = Words::of(&locale);
+            for name in NAMES {
+                let key = format!("encoding_{name}");
+                assert_ne!(
+                    words.say(&key),
+                    key,
+                    "the encoding {name} has no name for readers: give it one at \"chart\", \"{key}\" in \
+                     www/locales/{locale}.json"
+                );
+            }
+        }
+    }
 
     #[test]
     fn sentences_are_filled_and_unknown_languages_are_english() {
