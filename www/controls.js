@@ -1,6 +1,6 @@
 // The controls of a view: one for each of its properties, made from the table of properties.
 import { PROPERTIES, TRAINED_LENGTH, nearestStop, numbers, stops } from "./properties.js";
-import { element, uniqueId } from "./dom.js";
+import { coloured, element, uniqueId } from "./dom.js";
 import { hasFactor, hasParts, hasWindow, isFar, isRotary, modelsOf, seedOf } from "./methods.js";
 import { engine } from "./engine.js";
 import { textControl } from "./text-control.js";
@@ -204,7 +204,7 @@ function chips(name, { choices }, label, view) {
       },
     });
     boxes.set(choice, input);
-    group.append(element("label", { class: "chip", "data-encoding": choice }, input, element("span", { class: "dot" }), view.words.encoding(choice)));
+    group.append(coloured(choice, element("label", { class: "chip" }, input, element("span", { class: "dot" }), view.words.encoding(choice))));
   }
   return {
     element: group,
@@ -223,7 +223,7 @@ export function encodingChips(name, view) {
   for (const choice of PROPERTIES[name].choices) {
     const input = element("input", { type: "radio", name: radio, value: choice, onchange: () => view.change({ [name]: choice }) });
     inputs.set(choice, input);
-    group.append(element("label", { class: "chip", "data-encoding": choice }, input, element("span", { class: "dot" }), view.words.encoding(choice)));
+    group.append(coloured(choice, element("label", { class: "chip" }, input, element("span", { class: "dot" }), view.words.encoding(choice))));
   }
   const show = (state) => {
     const input = inputs.get(state[name]);

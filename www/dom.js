@@ -20,6 +20,18 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/**
+ * Gives something the colour of an encoding, as `--colour`.
+ * @template {HTMLElement} Made
+ * @param {string} encoding
+ * @param {Made} made
+ * @returns {Made}
+ */
+export function coloured(encoding, made) {
+  made.style.setProperty("--colour", `var(--colour-${encoding})`);
+  return made;
+}
+
 let nextId = 1;
 /** An id that no other element has. */
 export const uniqueId = (name) => `longview-${name}-${nextId++}`;

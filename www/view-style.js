@@ -1,6 +1,5 @@
 // The style of a view, inside its own tree: a host page's rules do not reach in, and these not out. A container has no
 // width of its own, so where the host page floats it or makes it a flex item, it needs a least one.
-import { ENCODINGS } from "./properties.js";
 
 export const STYLE = `
 :host { display: block; container-type: inline-size; min-inline-size: min(100%, 20rem); }
@@ -55,7 +54,6 @@ textarea, input[type="text"] { width: 100%; resize: vertical; font-variant-numer
 .chip:has(:checked) { border-color: var(--colour, var(--accent)); box-shadow: inset 0 0 0 1px var(--colour, var(--accent)); font-weight: 600; }
 .chip:has(:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
 .chip:has(input[type="checkbox"]:not(:checked)) .dot { opacity: .25; }
-${ENCODINGS.map((name) => `[data-encoding="${name}"] { --colour: var(--colour-${name}); }`).join("\n")}
 .slider { display: grid; flex: 1 1 11rem; min-width: 0; max-width: 20rem; }
 .slider.long { flex: 2 1 15rem; max-width: 34rem; }
 .slider label { display: flex; justify-content: space-between; gap: .6rem; }

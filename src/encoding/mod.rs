@@ -8,6 +8,8 @@
 
 mod alibi;
 mod error;
+#[cfg(test)]
+mod example;
 mod far_keys;
 mod kerple;
 mod learned;
@@ -170,5 +172,29 @@ impl Positional for Encoding {
         gradient: &Tables,
     ) -> Result<Vec<(&'static str, Vec<f64>)>, EncodingError> {
         self.positional().backward(shape, weights, gradient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `mod example` of a newcomer would stand in the list.
+    #[test]
+    fn the_example_for_newcomers_is_an_encoding() {
+        let contributing = include_str!("../../CONTRIBUTING.md").replace('\r', "");
+        let example = include_str!("example.rs").replace('\r', "");
+        assert!(
+            contributing.contains(&format!("```rust\n{example}```")),
+            "the example in CONTRIBUTING.md is not src/encoding/example.rs: copy it there"
+        );
+        let shape = Shape {
+            length: 10,
+            d_model: 8,
+            heads: 2,
+            d_head: 4,
+        };
+        let tables = example::Root::default().tables(&shape, &Weights::new()).unwrap();
+        assert_eq!(tables.bias.unwrap().behind.at(1, 9), -3.0);
     }
 }

@@ -1,6 +1,6 @@
 import { METHOD_CONTROLS, changed, encodingOf, modelsOf, seedOf, title, trainedOf } from "../methods.js";
 import { PROPERTIES, TRAINED_LENGTH } from "../properties.js";
-import { element } from "../dom.js";
+import { coloured, element } from "../dom.js";
 import { trained_length, within } from "./common.js";
 
 /** The models that are shown, and the changed one beside the plain one. */
@@ -48,7 +48,7 @@ function findings(view) {
     const text = JSON.stringify(items);
     if (list.dataset.text === text) return;
     list.dataset.text = text;
-    list.replaceChildren(...items.map(([name, sentence]) => element("li", { "data-encoding": encodingOf(name), text: sentence })));
+    list.replaceChildren(...items.map(([name, sentence]) => coloured(encodingOf(name), element("li", { text: sentence }))));
   };
   return { element: list, show };
 }
