@@ -15,6 +15,9 @@ const PAINT_LIMIT_MS = 20_000;
 /** Biases that are kept; those of one variant and length are up to 64 kB. */
 const BIASES_KEPT = 32;
 
+/** Runs that no view wants any more are kept, for who comes back; so many in all. */
+const RUNS_KEPT = 24;
+
 let nextId = 1;
 
 export class Engine {
@@ -379,9 +382,24 @@ export class Engine {
 
   /** The run of a key, made where it is new. */
   run(key) {
-    let run = this.runs.get(key);
-    if (!run) this.runs.set(key, (run = new Run(key)));
+    const run = this.runs.get(key) ?? new Run(key);
+    // The one that was asked for last stands last.
+    this.runs.delete(key);
+    if (this.runs.size >= RUNS_KEPT) this.forgetRuns();
+    this.runs.set(key, run);
     return run;
+  }
+
+  /** Lets go of the runs that were asked for longest ago, unless a view wants them: what is on a picture is wanted. */
+  forgetRuns() {
+    const wanted = new Set([...this.wants.values()].map(({ run }) => run));
+    for (const key of this.runs.keys()) {
+      if (this.runs.size < RUNS_KEPT) return;
+      if (wanted.has(key)) continue;
+      this.runs.delete(key);
+      // Its points are told once: who wants it again has it measured again.
+      this.send({ kind: "forget-run", run: key });
+    }
   }
 
   runOf(settings) {

@@ -27,6 +27,9 @@ const teller = () => {
   return able.find((view) => view.wants.has("run")) ?? able.find((view) => view.concerns("engine"));
 };
 
+/** The view that tells it now. @type {View | undefined} */
+let telling;
+
 export class View {
   /**
    * @param {HTMLElement} host takes the view's content
@@ -203,6 +206,13 @@ export class View {
   }
 
   showProblems() {
+    const next = teller();
+    if (next !== telling) {
+      // One line at a time: it is gone here before it stands there.
+      telling?.messages.hide("engine");
+      telling = next;
+      if (next !== this) next?.showProblems();
+    }
     const mine = (key) => (key === "engine" ? teller() === this : this.isSeen && this.concerns(key));
     for (const [key, problem] of engine.problems) {
       if (!mine(key)) continue;

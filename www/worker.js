@@ -31,6 +31,8 @@ const texts = new Map();
 let own = null;
 /** Plans by run. */
 const plans = new Map();
+/** Runs whose points the page has let go. */
+const forgotten = [];
 let hasTokenizer = false;
 
 /** The model of a variant such as `rotary?scaling=yarn`. */
@@ -87,6 +89,9 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "forget":
       board.forget(data.ids);
+      break;
+    case "forget-run":
+      forgotten.push(data.run);
       break;
     case "held":
       isAskedForHeld = true;
@@ -196,6 +201,7 @@ async function work() {
   if (loss.cause !== null) return goOn();
   if (isAskedForHeld) tellHeld();
   await board.settle();
+  for (const run of forgotten.splice(0)) closeRun(run);
   for (const [id, { encoding }] of wanted("weights")) {
     if (models.has(encoding) || failed.has(encoding)) wants.delete(id);
     else return load(encoding);
@@ -315,10 +321,13 @@ function forgetRuns() {
   const running = new Set(wanted("run").map(([, want]) => want.run));
   for (const run of plans.keys()) {
     if (plans.size < RUNS_KEPT) return;
-    if (running.has(run)) continue;
-    laboratory.close_run(run);
-    plans.delete(run);
+    if (!running.has(run)) closeRun(run);
   }
+}
+
+function closeRun(run) {
+  laboratory.close_run(run);
+  plans.delete(run);
 }
 
 async function load(name) {

@@ -42,6 +42,20 @@ test("a page that comes by plain http says that WebGPU is missing for that", asy
   }
 });
 
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false, textCharacters: 0 });
+
+  test("the page says what it needs, and not that something is being fetched", async ({ page }) => {
+    for (const place of ["", "pkg/page.html"]) {
+      await page.goto(place);
+      await expect(page.locator("noscript p")).toBeVisible();
+      await expect(page.locator("#fetching")).toHaveCount(1);
+      await expect(page.locator("#fetching")).toBeHidden();
+      await expect(page.locator("h1")).toBeVisible();
+    }
+  });
+});
+
 test.describe("WebAssembly that is refused", () => {
   test.use({ textCharacters: 0, expectedErrors: [[/Content Security Policy/i, /WebAssembly/]] });
 
@@ -170,7 +184,7 @@ test("a web page in the place of a text is named", async ({ page }) => {
 
 test.describe("downloads", () => {
   const FILE = "/pkg/assets/alibi.safetensors";
-  test.use({ textCharacters: 3000, expectedFailures: [/alibi\.safetensors/] });
+  test.use({ textCharacters: 3000, expectedFailures: [[/alibi\.safetensors/, /engine_relaxed_bg\.wasm/, /figures_bg\.wasm/]] });
 
   for (const [kind, isCut, says] of [["is cut", true, /alibi\.safetensors could not be fetched: network error/], ["stalls", false, /alibi\.safetensors was given up: nothing came for 30 seconds/]]) {
     test(`one that ${kind} is named, the other models go on, and the reader may try again`, async ({ page }) => {
@@ -197,6 +211,33 @@ test.describe("downloads", () => {
       await page.locator(".messages button").first().click();
       await finished(page);
       expect(await told(page)).toBe("");
+      await host.close();
+    });
+  }
+
+  for (const [kind, module, says] of [
+    ["what draws", "figures_bg.wasm", /^figures_bg\.wasm was given up: nothing came for 30 seconds/],
+    ["the engine", "engine_bg.wasm", /^The engine stopped again \(nothing came for 30 seconds\)/],
+  ]) {
+    test(`a module that stalls, ${kind}, is given up, and the reader is told`, async ({ page }) => {
+      const hurry = () => {
+        const { setTimeout: real } = self;
+        self.setTimeout = (action, ms, ...given) => real(action, ms / 20, ...given);
+      };
+      await inWorkers(page, hurry);
+      await page.addInitScript(hurry);
+      const whole = readFileSync(join(root, "pkg", module));
+      // A part of it comes, and then no more: compiling as it comes must not wait for ever.
+      const answer = (request, response) => {
+        response.writeHead(200, { "Content-Type": "application/wasm", "Content-Length": whole.length });
+        response.write(whole.subarray(0, 100_000));
+      };
+      const missing = (request, response) => response.writeHead(404).end();
+      const host = await serve({ folders: { "/": root }, answers: { [`/pkg/${module}`]: answer, "/pkg/engine_relaxed_bg.wasm": missing } });
+      await page.goto(`${host.origin}/index.html?${new URLSearchParams({ encoding: "alibi", engine: "cpu", length: 64 })}`);
+      await expect.poll(() => told(page)).toMatch(says);
+      if (module === "figures_bg.wasm") await standsStill(page.locator("longview-alibi img"));
+      else expect((await picture(page, canvas("alibi", "matrices"))).colours).toBeGreaterThan(8);
       await host.close();
     });
   }
@@ -244,6 +285,20 @@ test("with all storage denied the page works, and says what it cannot keep", asy
   await open(page, { ...run, text: "own" }, "picture");
   await page.locator("longview-perplexity textarea").fill("It was a truth, universally acknowledged. ".repeat(60));
   await expect.poll(async () => (await results(page)).length).toBeGreaterThan(0);
+});
+
+test("what concerns the engine stands in one view, also when another comes into sight that tells it first", async ({ page }) => {
+  await open(page, { view: "attention", encoding: "alibi", engine: "cpu", length: 32, max: MAX });
+  await page.evaluate(() => window.longview.engine.take({ kind: "problem", key: "engine", path: "problems.worker", parts: { reason: "a test" } }));
+  const lines = () => page.locator(".messages p").filter({ hasText: "a test" });
+  await expect(page.locator("longview-attention").locator(lines())).toHaveCount(1);
+  await page.evaluate(() => document.querySelector("main").append(document.createElement("longview-perplexity")));
+  await goTo(page.locator("longview-perplexity"));
+  await expect(page.locator("longview-perplexity").locator(lines())).toHaveCount(1);
+  await expect(lines()).toHaveCount(1);
+  // Where that view goes, the other tells it again.
+  await page.evaluate(() => document.querySelector("longview-perplexity").remove());
+  await expect(page.locator("longview-attention").locator(lines())).toHaveCount(1);
 });
 
 /** Starts a run, and waits until some of it is measured. */

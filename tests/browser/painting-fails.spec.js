@@ -19,4 +19,7 @@ test("where painting fails the models go on, and attention is drawn from its num
   });
   await expect.poll(shown).toEqual({ length: 90, values: 90 * 90, bitmap: null });
   expect((await picture(page, head)).colours).toBeGreaterThan(8);
+  // It can compute: it does so again, and paints no more.
+  await expect.poll(() => page.evaluate(() => window.longview.engine.verdict?.engine)).toBe(engine);
+  expect(await page.evaluate(() => window.longview.engine.painting)).toBe("off");
 });

@@ -151,6 +151,78 @@ test("another theme and another size are drawn from the numbers", async ({ page 
   await expect.poll(corner).toEqual([27, 31, 37, 255]);
 });
 
+test("a picture that was painted is shown again where the reader comes back before the other one is there", async ({ page }) => {
+  await openPainting(page);
+  await paint(page, 150);
+  await differences(page);
+  const head = canvas("attention", "head");
+  await page.locator(head).scrollIntoViewIfNeeded();
+  const found = await page.evaluate(async () => {
+    const { engine } = window.longview;
+    const { store } = window.view;
+    // As of an answer whose numbers were not asked for.
+    const [slot, have] = [...engine.attentions].find(([slot]) => slot.startsWith(`${window.view.id}:`));
+    const { raster, thumbnails, ...painted } = have;
+    engine.attentions.set(slot, painted);
+    const { takeAttention } = engine;
+    // The other encoding's answer takes its time.
+    engine.takeAttention = () => {};
+    const frames = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    const bitmaps = () => window.heats.map(({ bitmap }) => bitmap);
+    const before = bitmaps();
+    store.set({ encoding: "rotary" });
+    await frames();
+    const between = bitmaps();
+    store.set({ encoding: "alibi" });
+    await frames();
+    const after = bitmaps();
+    engine.takeAttention = takeAttention;
+    return { isShown: before.every(Boolean), isGone: between.every((bitmap) => !bitmap), isBack: after.every((bitmap, index) => bitmap === before[index]) };
+  });
+  expect(found).toEqual({ isShown: true, isGone: true, isBack: true });
+  for (const { id, largest, colours } of await differences(page)) {
+    expect(colours, id).toBeGreaterThan(60);
+    expect(largest, id).toBeLessThanOrEqual(1);
+  }
+});
+
+test("a theme that changes before a picture's numbers are there is drawn from them when they come", async ({ page }) => {
+  await openPainting(page);
+  await paint(page, 150);
+  await page.locator(canvas("attention", "head")).scrollIntoViewIfNeeded();
+  const found = await page.evaluate(async () => {
+    const { engine } = window.longview;
+    const { store, theme } = window.view;
+    const chart = window.heats.find(({ definition }) => definition.id === "head");
+    const frames = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    // What the engine gave of them is held back: a picture painted in the light, and then its numbers.
+    const { takeNumbers } = engine;
+    const held = [];
+    engine.takeNumbers = (message) => held.push(message);
+    store.set({ length: 160 });
+    while (!(chart.figure.length === 160 && chart.lacksNumbers)) await frames();
+    const before = { theme, ofLight: chart.takenStyle };
+    store.set({ theme: "dark" });
+    while (!held.length) await frames();
+    // The picture of the light stands in a frame of the dark until then.
+    const isStale = chart.lacksNumbers;
+    engine.takeNumbers = takeNumbers;
+    for (const message of held.splice(0)) engine.takeNumbers(message);
+    while (chart.lacksNumbers) await frames();
+    await frames();
+    return { before, isStale, theme: window.view.theme };
+  });
+  expect(found).toMatchObject({ before: { theme: "light" }, isStale: true, theme: "dark" });
+  const corner = () =>
+    page.evaluate(() => {
+      const { canvas, geometry } = window.heats[1];
+      const { x, y, width } = geometry.plots[0];
+      const ratio = canvas.width / canvas.clientWidth;
+      return [...canvas.getContext("2d").getImageData((x + width - 8) * ratio, (y + 30) * ratio, 1, 1).data];
+    });
+  await expect.poll(corner).toEqual([27, 31, 37, 255]);
+});
+
 test("a GPU that is lost for good leads to numbers, and to a picture of them", async ({ page, browser }) => {
   await openPainting(page);
   await paint(page, 150);
