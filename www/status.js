@@ -32,7 +32,9 @@ export function statusLine(view) {
     else if (!verdict) sentence = words.say("status.starting");
     else if (engine.loading) sentence = words.say("status.loading", { encoding: title(engine.loading, words) });
     else {
-      sentence = words.locale === "en" ? verdict.message : words.say(`status.verdicts.${verdict.engine}_${verdict.reason}`, verdict);
+      // What went wrong stands in the message only.
+      const isFault = ["absent", "failed", "lost"].includes(verdict.reason);
+      sentence = words.locale === "en" || isFault ? words.because(verdict.message) : words.say(`status.verdicts.${verdict.engine}_${verdict.reason}`, verdict);
       if (verdict.reason === "absent" && !isSecureContext) sentence += ` ${words.say("status.insecure")}`;
       if (hasRun && engine.speed) sentence += ` ${words.say("status.speed", { speed: words.count(engine.speed) })}`;
     }

@@ -76,7 +76,22 @@ export class Words {
     const sentence = this.find(path);
     if (typeof sentence !== "string") return path;
     if (!parts) return sentence;
-    return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in parts ? String(parts[name]) : whole));
+    return sentence.replace(/\{(\w+)\}/g, (whole, name) => (name in parts ? (name === "reason" ? this.because(parts[name]) : String(parts[name])) : whole));
+  }
+
+  /** A reason inside a sentence. Those that our own program gives are English, and stand in `reasons` in every language,
+   * as it writes them in English; what a browser or a server says stays as it is. */
+  because(reason) {
+    const said = String(reason);
+    if (this.locale === "en") return said;
+    for (const [name, sentence] of Object.entries(en.reasons)) {
+      const [first, ...rest] = sentence.split(/\{(\w+)\}/);
+      const names = rest.filter((_, at) => at % 2 === 0);
+      const between = [first, ...rest.filter((_, at) => at % 2)].map((text) => text.replace(/[.*+?^$()|[\]\\]/g, "\\$&"));
+      const found = new RegExp(`^${between.join("(.+)")}$`, "s").exec(said);
+      if (found) return this.say(`reasons.${name}`, Object.fromEntries(names.map((one, at) => [one, found[at + 1]])));
+    }
+    return said;
   }
 
   encoding(name) {

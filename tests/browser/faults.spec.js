@@ -1,5 +1,5 @@
 // What may go wrong around the page: each fault is said, what can go on goes on, and no box stays blank.
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { canvas, control, expect, inWorkers, open, picture, results, root, state, test, told } from "./fixtures.js";
 import { document, goTo, serve } from "./host.js";
@@ -299,6 +299,27 @@ test("what concerns the engine stands in one view, also when another comes into 
   // Where that view goes, the other tells it again.
   await page.evaluate(() => document.querySelector("longview-perplexity").remove());
   await expect(page.locator("longview-attention").locator(lines())).toHaveCount(1);
+});
+
+test("the program's own reasons are told in the reader's language, and others as they are", async ({ page }) => {
+  const { reasons } = JSON.parse(readFileSync(join(root, "www/locales/en.json"), "utf8"));
+  // They are as the program writes them, whatever it calls their parts.
+  const files = ["src", "www"].flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => join(root, folder, String(name))));
+  const bare = (text) => text.replace(/\$?\{[\w.:?]*\}/g, "{}");
+  const sources = bare(files.filter((name) => /\.(rs|js)$/.test(name)).map((name) => readFileSync(name, "utf8")).join("\n"));
+  for (const reason of Object.values(reasons)) expect(sources.includes(bare(reason)), reason).toBe(true);
+  await open(page, { view: "alibi", lang: "zh-Hant" }, "picture");
+  const because = (reason) => page.evaluate((reason) => document.querySelector("longview-alibi").view.words.because(reason), reason);
+  for (const reason of Object.values(reasons)) {
+    const said = await because(reason.replace(/\{\w+\}/g, "7"));
+    expect(said, reason).toMatch(/\p{Script=Han}/u);
+    expect(said.match(/7/g)?.length ?? 0, said).toBeGreaterThanOrEqual(Math.min(1, reason.split("{").length - 1));
+    expect(said).not.toContain("{");
+  }
+  expect(await because("the device was lost (Unknown: a (new) driver)")).toBe("裝置遺失（Unknown：a (new) driver）");
+  expect(await because("The CPU runs the models: the GPU failed (the device was lost (Destroyed: bye)).")).toBe("由 CPU 執行模型：GPU 失效（裝置遺失（Destroyed：bye））。");
+  expect(await because("The CPU runs the models: this browser offers no WebGPU adapter.")).toBe("由 CPU 執行模型：這個瀏覽器不提供 WebGPU 介面卡。");
+  expect(await because("Uncaught RangeError: too much")).toBe("Uncaught RangeError: too much");
 });
 
 /** Starts a run, and waits until some of it is measured. */
