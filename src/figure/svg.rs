@@ -55,9 +55,7 @@ pub(crate) fn svg_with(
         area.present()
             .map_err(|error| FigureError::Backend(error.to_string()))?;
     }
-    for (index, image) in images.iter().enumerate() {
-        document = replace_text(document, &format!("{PLACE}{index}."), image);
-    }
+    let document = with_images(&document, &images);
     let fine = format!("<svg width=\"{}\" height=\"{}\"", size[0], size[1]);
     let real = format!("<svg width=\"{}\" height=\"{}\"", style.width, style.height);
     let document = document.replacen(&fine, &real, 1);
@@ -78,16 +76,24 @@ fn escaped(text: &str) -> String {
         .replace('>', "&gt;")
 }
 
-/// Puts `image` in the place of the text element that says `words`.
-fn replace_text(document: String, words: &str, image: &str) -> String {
-    let Some(at) = document.find(words) else {
-        return document;
-    };
-    let (Some(start), Some(end)) = (document[..at].rfind("<text"), document[at..].find("</text>")) else {
-        return document;
-    };
-    let rest = at + end + "</text>".len();
-    [&document[..start], image, &document[rest..]].concat()
+/// Puts the images in the places of the text elements that stand for them, which come in their order: in one pass, for
+/// there may be thousands.
+fn with_images(document: &str, images: &[String]) -> String {
+    let bytes: usize = images.iter().map(String::len).sum();
+    let mut whole = String::with_capacity(document.len() + bytes);
+    let mut rest = document;
+    for (index, image) in images.iter().enumerate() {
+        let Some(at) = rest.find(&format!("{PLACE}{index}.")) else {
+            continue;
+        };
+        let (Some(start), Some(end)) = (rest[..at].rfind("<text"), rest[at..].find("</text>")) else {
+            continue;
+        };
+        whole.push_str(&rest[..start]);
+        whole.push_str(image);
+        rest = &rest[at + end + "</text>".len()..];
+    }
+    whole + rest
 }
 
 /// An `<image>` element.
