@@ -179,6 +179,10 @@ pub fn slopes(text: &str) {
         }
         Err(error) => assert!(slopes.iter().any(|slope| !slope.is_finite()), "{error}"),
     }
+    // A picture has a matrix a head, and takes a thousand times as long as its numbers.
+    if heads > 8 && heads % 64 != 0 {
+        return;
+    }
     let style = Style::default();
     let slopes = Some(slopes);
     for figure in [

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, open, root, test } from "./fixtures.js";
 
-const MINUTES = Number(process.env.LONGVIEW_SOAK_MINUTES ?? 0.5);
+const MINUTES = Number(process.env.LONGVIEW_SOAK_MINUTES ?? 2);
 const SEED = Number(process.env.LONGVIEW_SOAK_SEED ?? 1);
 const CYCLES = 6;
 /** The cycles after which everything that is used has been used. */
