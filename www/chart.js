@@ -7,6 +7,7 @@ import { pictureIsThere } from "./first.js";
 import { charts, schedule } from "./frames.js";
 import { ratioFor } from "./pixels.js";
 import { saveMenu } from "./save.js";
+import { tableElement } from "./table.js";
 
 /** Rows of a table on the page; the file has all. */
 const TABLE_ROWS_MAX = 200;
@@ -314,16 +315,7 @@ export class Chart {
       this.tableBox.replaceChildren();
       return;
     }
-    const { columns, rows, total } = found;
-    const made = element("table");
-    if (rows.length < total) {
-      made.append(element("caption", { text: words.say("tools.tableCut", { shown: words.count(rows.length), total: words.count(total) }) }));
-    }
-    made.append(
-      element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { scope: "col", text: column })))),
-      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, index) => element(index ? "td" : "th", { text: cell, scope: index ? false : "row" }))))),
-    );
-    this.tableBox.replaceChildren(made);
+    this.tableBox.replaceChildren(tableElement(found, words));
   }
 
   /** What is under a place of the canvas, in CSS px of its own: a host page may scale it. */

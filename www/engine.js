@@ -1,8 +1,9 @@
 // The page's side of the engine: one worker for all views of a page, started when a view first needs a
 // model. What it found is kept here, so that views come and go and nothing is measured twice.
-import { address, addresses, bytes, isOffline, models } from "./assets.js";
-import { download, telling } from "./download.js";
+import { addresses, bytes, models } from "./assets.js";
+import { telling } from "./download.js";
 import { Board } from "./board.js";
+import { makeWorker } from "./make-worker.js";
 import { own } from "./own-text.js";
 import { patiently } from "./patience.js";
 import { Run, runKey } from "./run.js";
@@ -405,23 +406,6 @@ export class Engine {
   runOf(settings) {
     return this.run(runKey(settings));
   }
-}
-
-/** The worker's script where it starts from a copy: helpers start from the same. */
-let script = null;
-
-/** Starts the worker; the only place that knows how. Its script is of one piece and no module. */
-async function makeWorker() {
-  const place = !isOffline() ? address("worker.js") : null;
-  if (place?.origin === location.origin && self.origin !== "null") return new Worker(place);
-  // From another origin, in a sandboxed frame and in the offline file only a script of our own may start as a
-  // worker, and it may import nothing: a copy of the whole.
-  script ??= bytes("worker.js") ?? (await download(place));
-  const copy = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-  const worker = new Worker(copy);
-  // It has read the copy by its first message or failure.
-  for (const event of ["message", "error"]) worker.addEventListener(event, () => URL.revokeObjectURL(copy), { once: true });
-  return worker;
 }
 
 /** The one engine of the page. */
